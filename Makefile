@@ -80,7 +80,7 @@ first-hour: setup
 	@$(BIN)/python -m tests.first_hour
 
 fuzz: setup
-	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py tests/unit/risk/composition tests/unit/cli/test_second_release.py tests/unit/cli/test_audit_modes.py tests/leaks/test_leaks.py --hypothesis-profile=fuzz -n auto
+	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py tests/unit/risk/composition tests/unit/cli/test_second_release.py tests/unit/cli/test_pairs_together.py tests/unit/cli/test_audit_modes.py tests/leaks/test_leaks.py --hypothesis-profile=fuzz -n auto
 
 docs: $(RUNTIME)
 	@$(INSTALL) --editable '.[docs]'

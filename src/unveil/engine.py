@@ -167,15 +167,16 @@ class _Part:
 class Meter:
     """One share of all the work, which only grows, and the time left; `show` gets the stage, the share and the seconds.
 
-    The time left is foretold by the pace of late: rounds that the error asks for are slower than the first ones, and a
-    machine may be busy now and free later. Work that turned out not to be needed is no pace. Of work whose parts are
-    not known beforehand each new task gets half of what is left, and no time is foretold.
+    The time left is foretold by the pace of late and that of all: rounds that the error asks for are slower than the
+    first ones, and a machine may be busy now and free later. Work that turned out not to be needed is no pace. Of work
+    whose parts are not known beforehand each new task gets half of what is left, and no time is foretold.
     """
 
     def __init__(self, show: Callable[[str, float, float | None], None] | None = None) -> None:
         self._show, self._started, self._lock = show, time.monotonic(), threading.Lock()
         self._tasks: dict[str, int] = {}
         self._task, self._reached, self._foretold = "starting", 0.0, False
+        self._ends: float | None = None
         self._marks, self._heard = [(self._started, 0.0)], self._started  # when how much was reached; the last report
 
     def __call__(self, task: str, done: int, total: int) -> None:
@@ -199,9 +200,15 @@ class Meter:
         now = time.monotonic()
         late = now - max(LATE, LATE_SHARE * (now - self._started))
         whence, reached = next((mark for mark in reversed(self._marks) if mark[0] <= late), self._marks[0])
-        if reached == self._reached:
-            whence, reached = self._started, 0.0
-        return (now - whence) * (1 - self._reached) / (self._reached - reached)
+        whole = (now - self._started) * (1 - self._reached) / self._reached
+        left = whole
+        if reached < self._reached:  # between the pace of late and that of all: one slow step is no pace
+            left = (whole * (now - whence) * (1 - self._reached) / (self._reached - reached)) ** 0.5
+        return left if self._ends is None else min(left, max(self._ends - now, 0.0))
+
+    def within(self, minutes: float) -> None:
+        """The work ends after so many minutes, whatever is left of it."""
+        self._ends = time.monotonic() + 60 * minutes
 
     def line(self) -> str:
         """How far the work is, in words."""

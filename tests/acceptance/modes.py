@@ -25,7 +25,17 @@ SEEDS = 10
 RIGHT = 5.0  # standard errors
 LEARNING = ("hidden", "hidden_posterior", "hidden_terms", "questions", "integrated", "chain", "chain_facts", "flips")
 LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "contract", "fits")
-SWEEPS = ("gibbs", "matching", "tempering", "closed_forms", "swaps", "used_counts", "repeated_groups", "distributions")
+SWEEPS = (
+    "gibbs",
+    "matching",
+    "tempering",
+    "closed_forms",
+    "swaps",
+    "used_counts",
+    "repeated_groups",
+    "distributions",
+    "possible",
+)
 TRIED = (
     *(f"attackers/posterior/{name}.py" for name in LEARNING),
     *(f"attackers/{name}.py" for name in ("learner", "bayesian")),

@@ -196,7 +196,7 @@ def answers(
         "starts": ()
         if table is None or len(release.blocks) == 1 or release.perturbed
         else starts_of_table(table, release, asked),
-        "left_out": True,
+        "left_out": not release.perturbed,  # groups of rows that noise tells apart are no groups to leave out
         "enough": enough,
     }
     if also_asked:

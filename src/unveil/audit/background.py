@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from threading import Event
 from typing import Any, Literal
 
 import numpy as np
@@ -93,10 +94,12 @@ def background_sections(
     group: NDArray[np.integer] | None = None,
     limited: Sequence[FindingId] = (),
     least: int = 0,
+    stop: Event | None = None,
 ) -> dict[str, Section]:
     """By sensitive attribute. `group`: of each original row, where cells do not say it. `limited`: ids in limits.
 
-    `least`: the least count that is said in words. Without the original there is nothing to take knowledge from.
+    `least`: the least count that is said in words. `stop`: set when the time is over. Without the original there is
+    nothing to take knowledge from.
     """
     wanted = [part.name for part in limited if part.reader == READER]
     if asked is None and not wanted:
@@ -105,6 +108,8 @@ def background_sections(
     for index in release.with_role(Role.SENSITIVE):
         attribute = release.attributes[index].name
         try:
+            if stop is not None and stop.is_set():
+                raise NotApplicable("the time was over")
             found[attribute] = _section(release, name, table, index, asked, group, bool(wanted), least)
         except (NotApplicable, UsageError, TableError) as reason:
             row = {"release": name, "attribute": attribute, "measured": False, "reason": str(reason)}

@@ -239,7 +239,7 @@ class Case(Display):
             assert self.original is not None
             if len(group) != self.original.rows:
                 raise UsageError(f"the assignment of {name} has {len(group)} rows, the original {self.original.rows}")
-            if self.releases[name].perturbed:
+            if self.releases[name].row_by_row:
                 origin_of(self.releases[name], group)
         if self.population is None:
             return

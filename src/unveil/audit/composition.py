@@ -176,7 +176,8 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
             left_out[other] = str(error)
     left_out |= {v.name: unstated(v) for v in views if v.unstated}
     wide, beside = _beside(case, new, {**speaking, **silent}, left_out)
-    held = [new.release.release, *([] if new.original is None else [new.original])]
+    held: tuple[Release | Table, ...] = (new.release.release,)
+    held += () if new.original is None else (new.original,)
     for other, earlier in {**speaking, **silent}.items():
         if other not in left_out and (why := unread(other, earlier, held, people, attribute, new.truth)):
             left_out[other] = why

@@ -205,6 +205,7 @@ def _release_part(case: Case, name: str) -> Part:
             group=None if group is None else number[np.asarray(group)],
             limited=case.limited(),
             least=case.least,
+            stop=case.engine.stop,
         )
     findings += [f for section in background.values() for f in section.findings]
     return Part(

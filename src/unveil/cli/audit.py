@@ -105,6 +105,7 @@ def audit(options: AuditOptions) -> None:
             for line in first_look(case):
                 say(line)
         engine = replace(case.engine, progress=progress, stop=stop)
+        progress.within(options.minutes)
         with engine.for_minutes(options.minutes, lambda: say(_over(options.minutes))) as timed:
             found = run_audit(replace(case, engine=timed, digits=options.precision is not None))
     people: dict[Path, Any] = {}

@@ -150,7 +150,7 @@ def _published_files(
         if is_project(path):
             continue
         release = releases[name]
-        told = assignments.get(name) if release.perturbed else None
+        told = assignments.get(name) if release.row_by_row else None
         origin = None if told is None else origin_of(release, told)
         files[name] = read_published_file(path, schema, original=people, origin=origin, **written)
         if register is not None:

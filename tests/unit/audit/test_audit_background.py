@@ -4,6 +4,7 @@ import io
 import json
 import math
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import altair
@@ -173,6 +174,14 @@ def test_it_is_what_the_exposure_of_each_bandwidth_says(method: str) -> None:
     (corner,) = background_risk_by_bandwidth(made.release, 2, table, [(0.2, 1.2)], roster=roster)
     assert pairs["worst"][0][2] == pytest.approx(corner.worst)
     assert pairs["worst"][0][2] != pytest.approx(pairs["worst"][2][0])
+
+
+def test_nothing_is_begun_when_the_time_is_over() -> None:
+    over = Event()
+    over.set()
+    (section,) = background_sections(RELEASE, "r", TABLE, "auto", stop=over).values()
+    assert not section.row["measured"]
+    assert section.row["reason"] == "the time was over"
 
 
 def test_what_is_dear_is_left_out_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

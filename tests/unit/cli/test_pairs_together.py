@@ -1,7 +1,11 @@
-"""Pairs of releases that are harmless alone and tell who has what together: none may come out within."""
+"""Pairs of releases that are harmless alone and tell who has what together: none may come out within.
+
+Some here, and whatever is said of them in `make fuzz`.
+"""
 
 import csv
 import json
+import os
 
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ from test_cli import run
 from test_misread_earlier import QUICK, band
 
 PEOPLE = 300
+THOROUGH = os.environ.get("UNVEIL_THOROUGH") == "1"
 KNOWN = 'role = "quasi-identifier"\nkind = "numeric"\ndomain = { from = 0, to = 99 }\n'
 
 
@@ -61,7 +66,7 @@ def study(tmp_path):
 
 STARS = ["*"] * PEOPLE
 INSENSITIVE = 'role = "insensitive"\n'
-SAID = ("same", "subset", "superset", "overlapping")
+SAID = ("same", "subset", "superset", "overlapping") if THOROUGH else ("overlapping",)
 
 
 def two(s, new=None, old=None, **roles):
@@ -105,7 +110,7 @@ def test_one_value_was_renamed(study, capsys, said):
             "diagnosis": np.where(c, "d", s.diagnosis),
         },
     )
-    for changed in ("", ",changed=0.2", ",changed=0.9"):
+    for changed in ("", ",changed=0.2", ",changed=0.9") if THOROUGH else ("",):
         verdict, why = s.judged(capsys, f"old.csv:schema={s.folder}/old.toml,people={said}{changed}")
         assert verdict != "within", (changed, why)
 
@@ -133,7 +138,7 @@ def test_known_numbers_were_rounded(study, capsys, said):
     assert verdict != "within", why
 
 
-@pytest.mark.parametrize("digits", [0, 1])
+@pytest.mark.parametrize("digits", [0, 1] if THOROUGH else [0])
 def test_a_measurement_in_both_once_rounded(study, capsys, digits):
     """Weight and height of everybody, in the old file with fewer digits: rows can be put together."""
     s = study
@@ -145,7 +150,7 @@ def test_a_measurement_in_both_once_rounded(study, capsys, digits):
     assert verdict != "within", why
 
 
-@pytest.mark.parametrize("said", ["same", "superset"])
+@pytest.mark.parametrize("said", ["same", "superset"] if THOROUGH else ["superset"])
 def test_a_study_of_some_of_them_later(tmp_path, capsys, said):
     """The old file has everybody in small groups; the new one sixty of them in others, with their employer."""
     s = Study(tmp_path, "abcdefghijklmn")
@@ -198,8 +203,8 @@ def test_counts_by_narrow_bands(study, capsys, form):
         assert verdict != "within", (said, why)
 
 
-@pytest.mark.parametrize("names", [("id", "id"), ("id", "number")])
-@pytest.mark.parametrize("old", [lambda i: i, lambda i: 1000 + 7 * i, lambda i: 9999 - i])
+@pytest.mark.parametrize("names", [("id", "id"), ("id", "number")] if THOROUGH else [("id", "number")])
+@pytest.mark.parametrize("old", [lambda i: 9999 - i, lambda i: 1000 + 7 * i, lambda i: i][: 3 if THOROUGH else 1])
 def test_record_numbers_in_both(study, capsys, names, old):
     """Rows in an order of their own, and a number beside each that grows with the other file's."""
     s = study
@@ -231,12 +236,12 @@ def test_households_and_persons(study, capsys, shown):
     s.schema("old.toml", zip=KNOWN, eldest=KNOWN, ill='role = "sensitive"\n')
     rows = {"zip": s.zip[homes[:, 0]], "eldest": s.age[homes].max(axis=1), "ill": ill}
     s.put("old.csv", rows, s.random.permutation(100))
-    for said in ("same", "overlapping"):
+    for said in SAID:
         verdict, why = s.judged(capsys, f"old.csv:schema={s.folder}/old.toml,people={said}")
         assert verdict != "within", (said, why)
 
 
-@pytest.mark.parametrize("drugs", [20, 60, 200])
+@pytest.mark.parametrize("drugs", [20, 60, 200] if THOROUGH else [60])
 def test_what_they_take_in_one_file_and_what_they_have_in_the_other(study, capsys, drugs):
     """The old file tells everybody's drug and no diagnosis; the new one drug and diagnosis by bands of zip."""
     s = study
@@ -248,7 +253,7 @@ def test_what_they_take_in_one_file_and_what_they_have_in_the_other(study, capsy
     assert verdict != "within", why
 
 
-@pytest.mark.parametrize("drugs", [60, 200])
+@pytest.mark.parametrize("drugs", [60, 200] if THOROUGH else [60])
 def test_a_coarse_column_in_both(study, capsys, drugs):
     """Drug and diagnosis in both files, by zip in one and by age in the other."""
     s = study

@@ -27,6 +27,7 @@ from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, ReleaseError
 from unveil.formats.releases import write_release
+from unveil.formats.releases.assignments import assignment_bytes, read_assignment
 from unveil.risk.perturbation import read_unpaired
 from unveil.risk.perturbation.channels import with_channels
 
@@ -247,6 +248,8 @@ def test_perturbed_columns_beside_hidden_links(tmp_path: Path) -> None:
     write_release(made, tmp_path / "r.csv")
     back = read_release(tmp_path / "r.csv", schema, attributes=table.attributes)
     assert back == made
+    (tmp_path / "whose.csv").write_bytes(assignment_bytes(number[group].astype(np.int32)))
+    assert read_assignment(tmp_path / "whose.csv", table, back).tolist() == number[group].tolist()
     readers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
     read, _ = with_channels(back, table, number[group])
     chains = Chains(chains=4, sweeps=1000, burn_in=200, most_sweeps=1000)
@@ -268,7 +271,9 @@ def test_perturbed_columns_beside_hidden_links(tmp_path: Path) -> None:
         ):
             error = 1e-9 if belief.exact else 0.03
             assert belief.probability[person] == pytest.approx([float(x) for x in exact], abs=error)
-    audit = run_audit({"r": back}, original=table, attackers={"random_worlds": RandomWorlds()}).document
+    audit = run_audit(
+        {"r": back}, original=table, assignments={"r": number[group]}, attackers={"random_worlds": RandomWorlds()}
+    ).document
     assert {r["reader"] for r in audit.diagnostics["readers"] if r["applicable"]} >= {"learner", "random_worlds"}
     kinds = {k["kind"]: k["verdict"] for k in audit.diagnostics["judgement"]["r"]["kinds"]}
     assert kinds["linking"] == "inconclusive"

@@ -63,7 +63,16 @@ def test_people_are_never_left_out(tmp_path: Path, row: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a,b\nx,y\nx,z\nw,y\n", "1,2\n3,4\n5,6\n", "Title\na,b\nx,y\nx,z\n", "a,b\n1,2\n3,4\n", "a,\nb,c\nd,e\n", ""],
+    [
+        "a,b\nx,y\nx,z\nw,y\n",
+        "1,2\n3,4\n5,6\n",
+        "Title\na,b\nx,y\nx,z\n",
+        "a,b\n1,2\n3,4\n",
+        "a,\nb,c\nd,e\n",
+        "",
+        "id,2019\na,b\nc,1\nd,2\n",
+        "id,both\nx,a;b\ny1,c;1\ny2,d;2\ny3,e;3\n",
+    ],
 )
 def test_what_is_not_sure_is_no_heading(text: str) -> None:
     """Names that are followed by nothing but words might be a person; complete first lines need no heading."""

@@ -17,7 +17,9 @@ from small import QI, SENSITIVE, made_finding, made_schema, made_table
 from unveil import frontier as frontier_module
 from unveil import risk, utility
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.contract import Chains
+from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.document import Finding
 from unveil.catalog import anonymizer
 from unveil.data.table import Table
@@ -222,6 +224,19 @@ def test_attackers_say_what_an_audit_says() -> None:
     assert values[risks[1]].value == pytest.approx(gap)
     assert values[risks[2]].value == said["random_worlds.belief_gain.q90"]
     assert point.status == "measured"  # nested regions: exact
+
+
+def test_the_default_risks_are_an_audits_without_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unveil.frontier.sources._audited", lambda *_, **__: pytest.fail("a whole audit was run"))
+    found = frontier_module.run_frontier(
+        TABLE, ["full_domain:levels=1+0"], utilities=["certainty_penalty"], release_seed=0, engine=QUICK
+    )
+    point = found.points[2]
+    readers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
+    audit = run_audit({"r": found.anonymized(point).release}, original=TABLE, attackers=readers, engine=QUICK)
+    said = {f.id: f.value for f in audit.document.findings}
+    for id in ("global_threat", "relative_threat.max"):
+        assert value_of(point.findings, id, READERS).value == max(said[f"{r}.{id}"] for r in READERS)
 
 
 def test_chains_that_did_not_converge_are_hollow_and_never_recommended() -> None:

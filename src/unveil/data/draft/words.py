@@ -88,7 +88,8 @@ STATE_WORDS = (
     "hepatitis tuberculosis tuberkulose abortion abtreibung avortement aborto homosexual* transgender "
     "sozialhilfe welfare asylum asyl* oncolog* onkolog* palliativ* hospice hospiz dialys* detention detenu* "
     "detenut* incarcer* encarcel* carcer* inmate* parole gefangnis* haftdauer haftlinge* presos refugee* "
-    "fluchtling* refugie* refugiad* overdose* relapse* chemotherap* homeless* obdachlos* wohnungslos*"
+    "fluchtling* refugie* refugiad* overdose* relapse* chemotherap* homeless* obdachlos* wohnungslos* "
+    "abstinen* sober"
 )
 SENSITIVE_WORDS = (
     "disease diagnosis diagnoses *diagnose *diagnosen diagnose* diagnostic diagnostico diagnosi illness "

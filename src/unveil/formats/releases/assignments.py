@@ -45,10 +45,10 @@ def read_assignment(path: str | Path, table: Table | None, release: Release) -> 
     which groups appear in the file, from 1. Each row must fit its group: what is published there must allow its values.
     """
     found = read_columns(path, error=UsageError)
-    if table is None and not release.perturbed:
+    if table is None and not release.row_by_row:
         raise UsageError("--assignment names rows of the original: give --original DATA")
     rows = release.rows if table is None else table.rows
-    lines, of = (release.rows, "the published") if release.perturbed else (rows, "the original's")
+    lines, of = (release.rows, "the published") if release.row_by_row else (rows, "the original's")
     if set(found.columns) != {"row", "group"} or found.rows != lines:
         raise UsageError(
             f"{path}: an assignment has the columns row and group, and one line for each of {of} {lines:,} rows"
@@ -63,7 +63,7 @@ def read_assignment(path: str | Path, table: Table | None, release: Release) -> 
             raise UsageError(f"{path}: {shown(text)} is not a group of the release; its groups are {some}")
     group = np.full(rows, -1, dtype=np.int64)
     group[row] = np.array([number_of[text.strip()] for text in column.texts])[column.text_of_row]
-    if release.perturbed:
+    if release.row_by_row:
         if len(np.unique(group[row])) < len(row):
             raise UsageError(f"{path}: a group number appears there twice; each published row is one person's")
     elif table is not None:
@@ -98,7 +98,8 @@ def _check_fit(
         held = [
             (index, table.columns[position_of[release.attributes[index].name]])
             for index in block.attributes
-            if release.attributes[index].name in position_of
+            if index not in release.perturbed
+            and release.attributes[index].name in position_of
             and release.attributes[index].values == table.attributes[position_of[release.attributes[index].name]].values
         ]
         misfit = _misfit(group, held, block, release) if held else -1
@@ -172,7 +173,7 @@ def read_paired(
     release, group = read_release_rows(path, schema, **reading)
     if release.rows != len(group):
         raise UsageError(f"{name}: rows stand for several people; --key {key} tells only one of them")
-    if len(origin) < table.rows and not release.perturbed:
+    if len(origin) < table.rows and not release.row_by_row:
         raise UsageError(
             f"--key {key}: {table.rows - len(origin):,} of {table.rows:,} rows of the original are not in {name}, so "
             "their group is not known; leave --key out, or take them out of the original"

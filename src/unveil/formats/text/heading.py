@@ -13,7 +13,7 @@ from itertools import islice
 
 from unveil.data.texts import MISSING_WORDS
 from unveil.formats.columns import Refusal, checked_names
-from unveil.formats.text.dialect import DELIMITERS, Records
+from unveil.formats.text.dialect import DELIMITERS, SAMPLE, Records
 
 __all__ = ["TableHead", "find_heading", "is_total"]
 
@@ -46,12 +46,18 @@ class TableHead:
 
 def find_heading(text: bytes, delimiter: str | None) -> TableHead | None:
     """The heading of a table; None if its names stand in the first line alone, or nobody can be sure where."""
-    best: TableHead | None = None
-    for mark in (delimiter,) if delimiter else DELIMITERS:
-        found = _heading(text, mark)
-        if found is not None and (best is None or len(found.names) > len(best.names)):
-            best = found
-    return best
+    if len(text) >= SAMPLE:  # the last record may be cut
+        text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
+    read = {mark: _records(text, mark) for mark in ((delimiter,) if delimiter else DELIMITERS)}
+    # Where one delimiter needs no heading, no other is asked for one: it may part texts.
+    plain = {mark: told for mark, told in read.items() if _is_plain(told[0])}
+    found = [head for mark, told in (plain or read).items() if (head := _heading(mark, *told)) is not None]
+    return max(found, key=lambda head: len(head.names), default=None)
+
+
+def _is_plain(rows: Sequence[list[str]]) -> bool:
+    """Whether the first row names the columns of all."""
+    return bool(rows) and len(rows[0]) > 1 and len({*map(len, rows)}) == 1 and not checked_names(rows[0])
 
 
 def is_total(cells: Sequence[str]) -> bool:
@@ -60,8 +66,7 @@ def is_total(cells: Sequence[str]) -> bool:
     return len(cells) > 3 and 0 < 2 * len(held) <= len(cells) and _TOTAL.match(held[0].strip()) is not None
 
 
-def _heading(text: bytes, mark: str) -> TableHead | None:
-    rows, ends, lines = _records(text, mark)
+def _heading(mark: str, rows: list[list[str]], ends: list[int], lines: list[int]) -> TableHead | None:
     if len(rows) < 3:
         return None
     width = Counter(map(len, rows)).most_common(1)[0][0]
@@ -115,6 +120,8 @@ def _may_group(row: Sequence[str]) -> bool:
 def _names(rows: Sequence[list[str]], top: int) -> tuple[list[str] | None, bool]:
     """The names of the columns if row `top` has them, with those of groups above where it needs them."""
     row = rows[top]
+    if not top and not checked_names(row):
+        return row, False  # whatever they are, they are names
     if any(_DIGIT.search(cell) and not re.search(r"[^\W\d_]", cell) for cell in row):
         return None, False  # a number or a date is no name
     above = rows[top - 1] if top and len(rows[top - 1]) == len(row) and _may_group(rows[top - 1]) else None

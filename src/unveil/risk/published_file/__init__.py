@@ -21,6 +21,7 @@ from unveil.formats.releases.surroundings import Surrounding, row_groups, surrou
 from unveil.formats.tables import READERS
 from unveil.risk.published_file.beside import beside_the_table
 from unveil.risk.published_file.blocks import paired_blocks
+from unveil.risk.published_file.canonical import unexplained_cells
 from unveil.risk.published_file.claims import claimed_masking, claimed_noise
 from unveil.risk.published_file.columns import doubtful_roles, exact_values, identifying_columns, leftover_columns
 from unveil.risk.published_file.dependence import given_back, telling_columns
@@ -63,6 +64,7 @@ CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]
     paired_blocks: ("inference", True, "Lines of different blocks do not stand in true pairs."),
     group_names: ("file", True, "Names of groups tell nothing."),
     spelling: ("file", False, "Every value is written in one way."),
+    unexplained_cells: ("file", True, "One rule for everybody explains every cell."),
     missing_cells: ("inference", False, "What is missing tells nothing about the secret."),
     withheld_values: ("inference", True, "No value is withheld because of what it is."),
     repeated_people: ("singling out", True, "Nobody has several rows."),

@@ -14,15 +14,17 @@ from unveil.risk.published_file.classes import Matrix, SharedClasses
 from unveil.risk.published_file.file import Ids, PublishedFile
 from unveil.risk.published_file.statistics import chernoff, surely
 
-__all__ = ["Along", "Pairs", "along_the_file", "at_a_distance", "exchangeable"]
+__all__ = ["Along", "KeptDistance", "along_the_file", "at_a_distance", "exchangeable"]
 
 _CERTAIN = 10.0  # and the logarithm of the tests of one file: one false alarm in 20,000 files
 _SHORTEST = 16  # lines of a stretch
 _AT_ONCE = 64  # numbers that are transformed together
 _KINDS = 600  # of rows, that are told apart at every distance
-_GATHERED = 20_000_000  # pairs of rows that are looked at
+_GATHERED = 4_000_000  # pairs of rows that are looked at, of one kind of pairs of people
 _NEAR = 3  # lines, within runs
 _SHARE = 0.1  # of the pairs that are kept at a distance, at least: fewer tell nobody who belongs together
+_ENDS = 3_000  # lines at both ends of a long file that are looked at; whole-file waves are marks of their own
+_COLUMNS = 3  # that join people
 _MOST = 50  # people of a set, on average, up to which they belong together
 
 
@@ -36,7 +38,7 @@ class Along(NamedTuple):
     strength: float  # the mean there, of a stretch; else the wave's height
 
 
-class Pairs(NamedTuple):
+class KeptDistance(NamedTuple):
     """People who stand at a fixed distance in the file."""
 
     words: str
@@ -50,6 +52,8 @@ def along_the_file(numbers: Matrix, kind: Ids, run: Ids) -> Iterator[Along]:
 
     `kind`: (rows,) -1 for rows without numbers.
     """
+    whole, kept = len(kind), _ends(len(kind))
+    kind, run = kind[kept], np.unique(run[kept], return_inverse=True)[1]
     rows = len(kind)
     table = np.concatenate([numbers, np.zeros((1, numbers.shape[1]))])
     size = np.bincount(run).astype(np.float64)
@@ -71,11 +75,26 @@ def along_the_file(numbers: Matrix, kind: Ids, run: Ids) -> Iterator[Along]:
             yield Along(
                 first + int(good[i]),
                 f"waves of {rows / (int(at[i]) + 1):,.4g} lines",
-                np.cos(turn + phase),
+                _spread(np.cos(turn + phase), kept, whole),
                 float(sure[i]),
                 float(2 * wave[at[i], i] / rows),
             )
-        yield from _stretches(part, total, certain, first + good)
+        for found in _stretches(part, total, certain, first + good):
+            yield found._replace(value=_spread(found.value, kept, whole))
+
+
+def _ends(rows: int) -> Ids:
+    """The lines to look at: all, or those at both ends."""
+    if rows <= 2 * _ENDS:
+        return np.arange(rows)
+    return np.concatenate([np.arange(_ENDS), np.arange(rows - _ENDS, rows)])
+
+
+def _spread(value: Matrix, kept: Ids, rows: int) -> Matrix:
+    """(rows,) NaN for those that were not looked at."""
+    found = np.full(rows, np.nan)
+    found[kept] = value
+    return found
 
 
 def _stretches(part: Matrix, total: Matrix, certain: float, place: Ids) -> Iterator[Along]:
@@ -105,6 +124,8 @@ def _stretches(part: Matrix, total: Matrix, certain: float, place: Ids) -> Itera
 
 def exchangeable(series: Matrix, run: Ids) -> tuple[int, int, float] | None:
     """The number of the rows that is alike at some distance: its column, the distance, and how much it is."""
+    kept = _ends(len(run))
+    series, run = series[kept], np.unique(run[kept], return_inverse=True)[1]
     size = np.bincount(run).astype(np.float64)
     part = series - np.stack([np.bincount(run, weights=c) / size for c in series.T], axis=1)[run]
     held = (part * part).sum(axis=0)
@@ -128,7 +149,7 @@ def exchangeable(series: Matrix, run: Ids) -> tuple[int, int, float] | None:
 # --- people who stand at a distance -----------------------------------------------------------------------------------
 
 
-def at_a_distance(file: PublishedFile, compared: SharedClasses, run: Ids) -> Pairs | None:
+def at_a_distance(file: PublishedFile, compared: SharedClasses, run: Ids) -> KeptDistance | None:
     """Neighbours in the list, or people of one small set, who stand at the same distance in the file all along."""
     people = compared.runs_of_people(run)
     whole = np.zeros(file.rows, dtype=np.int64)
@@ -137,13 +158,13 @@ def at_a_distance(file: PublishedFile, compared: SharedClasses, run: Ids) -> Pai
         for words, column, one, other in _pairs_of_people(file, run_of):
             found = _near(compared, run, run_of, one, other)
             if found is not None:
-                return Pairs(words, column, *found)
+                return KeptDistance(words, column, *found)
     if int(run.max()) > 0:
         return None
     for words, column, one, other in _pairs_of_people(file, whole[:1].repeat(file.people)):
         found = _anywhere(compared, one, other)
         if found is not None:
-            return Pairs(words, column, *found)
+            return KeptDistance(words, column, *found)
     return None
 
 
@@ -153,6 +174,7 @@ def _pairs_of_people(file: PublishedFile, run: Ids) -> Iterator[tuple[str, str, 
     order = np.argsort(run, kind="stable")
     beside = run[order[1:]] == run[order[:-1]]
     yield "beside each other in the original's list", "", order[:-1][beside], order[1:][beside]
+    left = _COLUMNS
     for name, column in file.original.items():
         value = np.asarray(column.text_of_row, dtype=np.int64)
         sets = len(np.unique(value))
@@ -161,7 +183,8 @@ def _pairs_of_people(file: PublishedFile, run: Ids) -> Iterator[tuple[str, str, 
         if file.people / _MOST <= sets <= 0.8 * file.people:
             order = np.lexsort((value, run))
             same = (value[order[1:]] == value[order[:-1]]) & (run[order[1:]] == run[order[:-1]])
-            if same.sum() >= _SHORTEST:
+            if same.sum() >= _SHORTEST and left:
+                left -= 1
                 yield f"with the same {name}", name, order[:-1][same], order[1:][same]
 
 
@@ -229,7 +252,7 @@ def _anywhere(compared: SharedClasses, one: Ids, other: Ids) -> tuple[int, float
     kinds = min(len(compared.explained), _KINDS)
     row, person = (np.where(ids >= 0, ids % kinds, -1) for ids in (compared.of_row, compared.of_person))
     held = (person[one] >= 0) & (person[other] >= 0)
-    row = row[row >= 0]
+    row = row[row >= 0][: 2 * _ENDS]
     one, other = person[one[held]], person[other[held]]
     rows = len(row)
     if len(one) < _SHORTEST or rows < 4 * _SHORTEST:
@@ -241,7 +264,7 @@ def _anywhere(compared: SharedClasses, one: Ids, other: Ids) -> tuple[int, float
     each = float((pairs * beyond).sum() / len(one))
     spread = float((np.outer(share, share) * beyond**2).sum())
     mean = float(share @ beyond @ share)
-    number = int(np.clip(_GATHERED // rows, 4 * _SHORTEST, rows))
+    number = int(np.clip(2 * _GATHERED // rows, 4 * _SHORTEST, rows))
     begin = np.sort(np.random.default_rng(0).choice(rows, number, replace=False)) if number < rows else np.arange(rows)
     best = (0.0, 0, 0.0)
     for distance in range(1, rows // 2 + 1):

@@ -14,7 +14,8 @@ __all__ = ["ALIKE", "Mark", "Matrix", "SharedClasses", "all_common", "usual_cell
 
 Matrix = NDArray[np.float64]
 
-_CLASSES = 3_000  # that are compared; of more, as many drawn at random
+_CLASSES = 1_200  # that are compared; of more, as many drawn at random
+_TEXTS = 3_000  # cells of a column that are told apart
 _SAME = 0.7  # of the values of two cells that are common, from which one is the other with a mark
 _VALUES = 40  # of a column that are told apart in what is explained
 _FREEDOM = 6  # classes beyond those that are needed to learn what the values alone make one expect
@@ -22,6 +23,7 @@ _LEFT = 0.05  # of the variance of what depends on nothing, at least: less is ex
 ALIKE = 0.5  # the least correlation of the deviations: a mark that stands for a trait in fewer cases tells little
 # The chance that any of 10^6 products of independent deviations reaches it is 10^-6 (Hoeffding's bound).
 _SIGNIFICANT = 7.5
+_CHOSEN = 5.5  # the same of some hundred products: that one of them reaches it has a chance of 10^-5
 
 
 class Mark(NamedTuple):
@@ -130,7 +132,7 @@ class SharedClasses(NamedTuple):
         alike = np.abs(mark @ there) / np.sqrt((mark @ mark) * (there * there).sum(axis=0))
         at = int(alike.argmax())
         sure = np.arctanh(min(float(alike[at]), 0.999999)) * np.sqrt(freedom - 3)
-        return (traits[at], float(alike[at])) if sure >= _SIGNIFICANT else None
+        return (traits[at], float(alike[at])) if sure >= _CHOSEN else None
 
     def alike(self, mark: Mark, trait: Mark) -> float:
         """The correlation of their deviations."""
@@ -199,7 +201,7 @@ def usual_cells(file: PublishedFile, name: str) -> tuple[Ids, Ids] | None:
     texts = np.unique(cells.text_of_row)
     texts = texts[(cells.region_of_text[texts] >= 0) & ~cells.whole[texts]]
     wide = texts[cells.exact[texts] < 0]
-    if not len(texts) or len(wide) > _CLASSES:
+    if not len(texts) or len(wide) > _TEXTS:
         return None
     number = np.bincount(cells.text_of_row, minlength=len(cells.region_of_text))
     usual = np.full(cells.regions.codes + 1, -1, dtype=np.int64)

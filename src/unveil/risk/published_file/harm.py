@@ -315,7 +315,8 @@ def _in_general(sets: Ids, cells: list[Ids], secret: Ids) -> Callable[[int], NDA
         for codes in cells:
             elsewhere = (codes == codes[inside][0]) & ~inside
             counted = np.bincount(secret[elsewhere], minlength=values)
-            told += np.log((counted + _PRIOR * usual) / (counted.sum() + _PRIOR) / np.maximum(usual, 1e-300))
+            likelier = (counted + _PRIOR * usual) / (counted.sum() + _PRIOR) / np.maximum(usual, 1e-300)
+            told += np.log(np.maximum(likelier, 1e-300))
         likely = np.exp(told - told.max())
         return np.asarray(likely / likely.sum())
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.along import along_the_file, at_a_distance, exchangeable
+from unveil.risk.published_file.along import KeptDistance, along_the_file, at_a_distance, exchangeable
 from unveil.risk.published_file.classes import Mark, SharedClasses, all_common
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent, places
 from unveil.risk.published_file.marks import PLACE, shown_values, stands_for
@@ -35,12 +35,14 @@ def row_order(file: PublishedFile) -> list[Leak]:
     if min(file.rows, file.people) < LEAST:
         best = _exactly(file, run, content)
     else:
-        followed = stands_for(file, run)
+        common = all_common(file)
+        compared = SharedClasses.of(file, common) if common else None
+        followed = None if compared is None else stands_for(file, compared, run)
         if followed is not None:
             return [_followed(file, *followed)]
-        apart = _apart(file, run)
-        if apart:
-            return apart
+        apart = None if compared is None else at_a_distance(file, compared, run)
+        if apart is not None:
+            return [_apart(file, apart)]
         best = _by_place(file, run) or _by_column(file, run)
     if best is None:
         return _not_exchangeable(file, run)
@@ -48,27 +50,20 @@ def row_order(file: PublishedFile) -> list[Leak]:
     return [_followed(file, Mark(PLACE if column is None else f"the order of {column}", column or ""), strength, how)]
 
 
-def _apart(file: PublishedFile, run: Ids) -> list[Leak]:
+def _apart(file: PublishedFile, found: KeptDistance) -> Leak:
     """People whom the original joins, and who stand at one distance in the file all along."""
-    common = all_common(file)
-    compared = SharedClasses.of(file, common) if common else None
-    found = None if compared is None else at_a_distance(file, compared, run)
-    if found is None:
-        return []
     lines = "beside each other" if found.distance in (1, -1) else f"{abs(found.distance):,} lines apart"
-    return [
-        Leak(
-            "row_order",
-            "linking",
-            "exceeded",
-            f"People {found.words} stand {lines} in the file ({percent(found.share)} of such pairs, beyond chance): "
-            f"who finds one of them finds the other, among {file.persons(file.rows)}.",
-            "shuffle the rows, or sort them by what is published",
-            (found.column,) if found.column else (),
-            file.rows,
-            found.share,
-        )
-    ]
+    return Leak(
+        "row_order",
+        "linking",
+        "exceeded",
+        f"People {found.words} stand {lines} in the file ({percent(found.share)} of such pairs, beyond chance): "
+        f"who finds one of them finds the other, among {file.persons(file.rows)}.",
+        "shuffle the rows, or sort them by what is published",
+        (found.column,) if found.column else (),
+        file.rows,
+        found.share,
+    )
 
 
 def _not_exchangeable(file: PublishedFile, run: Ids) -> list[Leak]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.classes import Matrix, SharedClasses, all_common
+from unveil.risk.published_file.classes import ALIKE, Matrix, SharedClasses, all_common
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent, places
 from unveil.risk.published_file.marks import traits_of
 from unveil.risk.published_file.statistics import narrowed_sets
@@ -30,6 +30,7 @@ _STRONG = 0.15  # of the variance that the cells leave
 _PARTNERS = 0.5  # of the people who agree with somebody in all columns
 _SMALL = 0.1  # of the people: what a set of more shows is known of people in general
 _PAIRED = 6  # columns that are taken by twos
+_DIVISORS = 100
 _PUBLISHED = 0.98  # of the people, from which nobody was chosen
 _TELLS = 0.3  # the least correlation of who is published with what people are
 
@@ -37,13 +38,17 @@ _TELLS = 0.3  # the least correlation of who is published with what people are
 def told_by_all_columns(file: PublishedFile) -> list[Leak]:
     """Hidden values, and those that cells leave open, that all further columns together tell."""
     extra = _further(file)
-    if not extra or file.people < _LEAST:
+    if file.original is None or not file.linked or file.people < _LEAST:
         return []
-    assert file.original is not None
+    found = [
+        _leak(file, other, kind, (name,), "", file.people, ALIKE, f"Multiples of {by} in {name} mark some of {other}")
+        for name, by, other, kind in _multiples(file)
+    ]
+    if not extra:
+        return found[:3]
     ids = {n: np.asarray(file.original[n].text_of_row, dtype=np.int64) for n in extra}
     base = _base(file)
     known = _joint(base, [ids[n] for n in extra])
-    found = []
     for name, kind in _targets(file, extra):
         target = _numbers(file, name)
         told = _explained(base, known, target)
@@ -53,6 +58,32 @@ def told_by_all_columns(file: PublishedFile) -> list[Leak]:
         if file.role(name) in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             found += _narrowed(file, name, kind, ids, base)
     return found[:3]
+
+
+def _multiples(file: PublishedFile) -> Iterator[tuple[str, int, str, Disclosure]]:
+    """Numbers of many values that are multiples of something for some people only, by what nobody sees of them."""
+    assert file.original is not None
+    targets = [(n, kind) for n, kind in _targets(file, []) if file.role(n) is not Role.SENSITIVE]
+    base = _base(file)
+    for name in (n for n in file.shared if targets and (file.cells(n).exact[file.codes(n)] >= 0).all()):
+        column = file.original[name]
+        value = places(column.texts, file._kind(name), file.original_decimal)
+        if len(value) <= _BINS**2 or not (np.isfinite(value) & (value == np.round(value))).all():
+            continue
+        flags = (value[:, None].astype(np.int64) % np.arange(2, _DIVISORS) == 0)[np.asarray(column.text_of_row)]
+        inside = _within(base, flags.astype(np.float64))
+        for other, kind in (t for t in targets if t[0] != name):
+            target = _within(base, _numbers(file, other))
+            length = np.sqrt((inside**2).sum(axis=0)[:, None] * (target**2).sum(axis=0)[None, :])
+            alike = (np.abs(inside.T @ target) / np.maximum(length, 1e-9)).max(axis=1)
+            if alike.max() >= max(ALIKE, _SURE / np.sqrt(file.people)):
+                yield name, int(alike.argmax()) + 2, other, kind
+
+
+def _within(base: Ids, numbers: Matrix) -> Matrix:
+    """Less the mean of everybody's class."""
+    size = np.bincount(base).astype(np.float64)
+    return np.asarray(numbers - np.stack([np.bincount(base, weights=c) / size for c in numbers.T], axis=1)[base])
 
 
 def _further(file: PublishedFile) -> list[str]:
@@ -123,9 +154,7 @@ def _numbers(file: PublishedFile, name: str) -> Matrix:
 
 def _explained(base: Ids, known: Ids, target: Matrix) -> float:
     """The share of the variance within classes that people who agree in all columns have in common; 0 if by chance."""
-    size = np.bincount(base).astype(np.float64)
-    inside = target - np.stack([np.bincount(base, weights=c) / size for c in target.T], axis=1)[base]
-    # Less a class's own mean, two people of it are alike by -1 / (n - 1): undone.
+    inside = _within(base, target)
     number = np.bincount(known).astype(np.float64)
     pairs = number * (number - 1)
     if not pairs.any():
@@ -168,10 +197,18 @@ def _shares(base: Ids, target: Ids) -> Matrix:
 
 
 def _leak(
-    file: PublishedFile, name: str, kind: Disclosure, columns: tuple[str, ...], share: str, people: int, strength: float
+    file: PublishedFile,
+    name: str,
+    kind: Disclosure,
+    columns: tuple[str, ...],
+    share: str,
+    people: int,
+    strength: float,
+    told: str = "",
 ) -> Leak:
     together = f"{' and '.join(columns)} {'together say' if len(columns) > 1 else 'says'}"
-    sentence = (
+    sentence = f"{told}, which the cells leave open, of {file.persons(people)}." if told else ""
+    sentence = sentence or (
         f"{together} {share} of what the quasi-identifiers leave open about {name}, of {file.persons(people)}."
         if share
         else f"Some values of {' and '.join(columns)} leave few of {name}, fewer than the cells that are shown: "

@@ -188,5 +188,6 @@ def chernoff(values: NDArray[np.float64], total: float, number: int) -> float:
     best = 0.0
     for share in (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0):
         tilt = share * total / (number * spread)
-        best = max(best, tilt * total - number * float(np.log(np.exp(tilt * values).mean())))
+        most = tilt * float(values.max())  # taken out, so that nothing overflows
+        best = max(best, tilt * total - number * (most + float(np.log(np.exp(tilt * values - most).mean()))))
     return best
