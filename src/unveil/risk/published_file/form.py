@@ -166,9 +166,7 @@ def missing_cells(file: PublishedFile) -> list[Leak]:
             counted = np.bincount(values[gone > 0], minlength=int(values.max()) + 1)
             value = int(counted.argmax())
             share, usual = float(counted[value] / number), float((values == value).mean())
-            odds = share * (1 - usual) / max(usual * (1 - share), 1e-12)
-            likely = (share >= 0.5 and usual <= 0.25) or (share >= 0.25 and odds >= 3)
-            if z > 10 and (told.pure >= 5 or told.lift >= 0.15 or likely):
+            if z > 10 and (told.pure >= 5 or told.lift >= 0.15 or (share >= 0.5 and usual <= 0.25)):
                 found.append(
                     Leak(
                         "missing_cells",
