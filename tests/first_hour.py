@@ -1,7 +1,8 @@
 """The steward's first hour on a messy export: five commands, no error, and nobody's name in anything they write.
 
 `make first-hour` walks it with 8,000 rows and 300 diagnoses, in German and in French, then with an Italian spreadsheet
-of 12,000 rows and two sensitive attributes, and says how long it took; the suite walks it with fewer rows.
+of 12,000 rows and two sensitive attributes, then three messier exports, and says how long it took; the suite walks it
+with fewer rows.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from pathlib import Path
 try:
     from assisted_people import FAMILY_NAMES, care_register
     from exports import FRENCH, GERMAN, SURNAMES, hospital_export
+    from messy_exports import EXPORTS, PEOPLE
 except ModuleNotFoundError:  # as a program: python -m tests.first_hour
     from tests.assisted_people import FAMILY_NAMES, care_register
     from tests.exports import FRENCH, GERMAN, SURNAMES, hospital_export
+    from tests.messy_exports import EXPORTS, PEOPLE
 
-__all__ = ["commands", "names_in", "walk"]
+__all__ = ["commands", "confirm", "names_in", "walk"]
 
-NAMES = (*SURNAMES, *FAMILY_NAMES)
+NAMES = (*SURNAMES, *FAMILY_NAMES, *PEOPLE)
 
 MOST_LINES = 40  # of one command in the terminal, where progress is one line
 MOST_SECONDS = 300
@@ -83,7 +86,7 @@ def names_in(folder: Path, printed: Sequence[str]) -> list[str]:
     for file in sorted(folder.rglob("*")):
         if file.is_file() and file.stem != "export":
             texts[file.name] = _text_of(file)
-    return [f"{where}: {name}" for where, text in texts.items() for name in NAMES if name[:6] in text]
+    return [f"{where}: {name}" for where, text in texts.items() for name in NAMES if name[:8] in text]
 
 
 def _text_of(file: Path) -> str:
@@ -113,10 +116,17 @@ def main() -> int:
         ("French", "mondrian:k=5,l=3", lambda path: path.write_bytes(hospital_export(8_000, FRENCH, 300))),
         ("German", "anatomy:l=4", lambda path: path.write_bytes(hospital_export(8_000, GERMAN, 300))),
         ("Italian, a spreadsheet", "mondrian:k=5,l=3", lambda path: care_register(path, 12_000)),
+        *(
+            (f"{name}{ending}", "mondrian:k=5,l=3", lambda path, made=made: path.write_bytes(made(3_000)))
+            for name, (ending, made) in EXPORTS.items()
+        ),
     ]
     for words, scheme, make in trials:
         with tempfile.TemporaryDirectory() as name:
-            folder, export = Path(name), "export.xlsx#Assistiti" if "spreadsheet" in words else "export.csv"
+            folder, export = (
+                Path(name),
+                "export.xlsx#Assistiti" if "spreadsheet" in words else f"export{Path(words).suffix or '.csv'}",
+            )
             make(folder / export.partition("#")[0])
             start, worked = time.monotonic(), _work()
             printed = walk(folder, _run, export, scheme)

@@ -202,7 +202,7 @@ def _divisions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def _bucket(cells: Sequence[Sequence[int]], values: Sequence[int], any_value: int = 0) -> tuple[Cells, ...]:
+def bucket(cells: Sequence[Sequence[int]], values: Sequence[int], any_value: int = 0) -> tuple[Cells, ...]:
     """Cells in one block, sensitive values in the other; a value below 0 is withheld, of `any_value` that may be."""
     shown = tuple((tuple(range(any_value)) if v < 0 else (v,),) for v in values)
     return tuple(tuple((c,) for c in cell) for cell in cells), shown
@@ -223,7 +223,7 @@ def _laid(kind: tuple[Cells, ...], blocks: Sequence[Sequence[int]], times: int, 
     return rows
 
 
-def _shape(
+def shape(
     name: str, codes: tuple[int, ...], blocks: tuple[tuple[int, ...], ...], *some: tuple[tuple[Cells, ...], int, int],
     **options: object,
 ) -> Shape:  # fmt: skip
@@ -236,71 +236,69 @@ def shapes() -> Iterator[Shape]:
     two = ((0,), (1,))
     three = ((0, 1), (2,))
     # Three values, two sets of buckets with codes of their own: each set can be read in six ways.
-    yield _shape(
+    yield shape(
         "three values trade places in two sets", (6, 3), two,
-        (_bucket([[0], [1], [2]], [0, 1, 2]), 8, 2), (_bucket([[3], [4], [5]], [0, 1, 2]), 8, 2),
-        (_bucket([[0], [0], [1]], [0, 0, 1]), 1, 0), (_bucket([[3], [4]], [0, 1]), 2, 0),
+        (bucket([[0], [1], [2]], [0, 1, 2]), 8, 2), (bucket([[3], [4], [5]], [0, 1, 2]), 8, 2),
+        (bucket([[0], [0], [1]], [0, 0, 1]), 1, 0), (bucket([[3], [4]], [0, 1]), 2, 0),
     )  # fmt: skip
     # Two halves that know nothing of each other, one nearly balanced, one tilted.
-    yield _shape(
+    yield shape(
         "two halves, each with two readings", (2, 2, 4), three,
-        (_bucket([[0, 0], [1, 1]], [0, 1]), 30, 6), (_bucket([[0, 1], [1, 0]], [0, 1]), 6, 2),
-        (_bucket([[0, 0], [0, 0], [1, 1]], [0, 0, 1]), 2, 0),
-        (_bucket([[0, 0], [1, 1]], [2, 3]), 24, 4), (_bucket([[1, 0], [0, 0], [1, 1]], [2, 2, 3]), 4, 0),
+        (bucket([[0, 0], [1, 1]], [0, 1]), 30, 6), (bucket([[0, 1], [1, 0]], [0, 1]), 6, 2),
+        (bucket([[0, 0], [0, 0], [1, 1]], [0, 0, 1]), 2, 0),
+        (bucket([[0, 0], [1, 1]], [2, 3]), 24, 4), (bucket([[1, 0], [0, 0], [1, 1]], [2, 2, 3]), 4, 0),
     )  # fmt: skip
     # Three blocks: which code goes with the value is open in each attribute alone, and the two go together or not.
     sliced = ((0,), (1,), (2,))
     pair = (((0,),), ((1,),))
     same = (((0,),), ((0,),))
-    yield _shape(
+    yield shape(
         "sliced into three blocks", (2, 2, 2), sliced, ((pair, pair, pair), 30, 0), ((pair, same, pair), 5, 2),
         ((same, pair, pair), 5, 2), (((*pair, ((0,),)), (*pair, ((0,),)), (*pair, ((0,),))), 2, 0),
     )  # fmt: skip
-    yield _shape(
+    yield shape(
         "sliced into three blocks, no tilt", (2, 2, 2), sliced, ((pair, pair, pair), 60, 0),
         ((pair, same, pair), 10, 2), ((same, pair, pair), 10, 3),
     )  # fmt: skip
     # People whose value is withheld, alone in their groups: a mixture, held to its names by few buckets.
-    alone = [(_bucket([[x, y]], [-1], 2), n, 0) for x, y, n in ((0, 0, 14), (1, 1, 12), (0, 1, 5), (1, 0, 5))]
-    yield _shape("values withheld from most", (2, 2, 2), three, (_bucket([[0, 0], [1, 1]], [0, 1]), 5, 1), *alone)
-    yield _shape("values withheld from all but two pairs", (2, 2, 2), three,
-                 (_bucket([[0, 0], [1, 1]], [0, 1]), 2, 0), *alone, beta=0.5)  # fmt: skip
+    alone = [(bucket([[x, y]], [-1], 2), n, 0) for x, y, n in ((0, 0, 14), (1, 1, 12), (0, 1, 5), (1, 0, 5))]
+    yield shape("values withheld from most", (2, 2, 2), three, (bucket([[0, 0], [1, 1]], [0, 1]), 5, 1), *alone)
+    yield shape("values withheld from all but two pairs", (2, 2, 2), three,
+                 (bucket([[0, 0], [1, 1]], [0, 1]), 2, 0), *alone, beta=0.5)  # fmt: skip
     # The reader knows one of two attributes, and the other one carries the evidence of which reading is right.
-    known = [(_bucket([[0, 0], [1, 1]], [0, 1]), 40, 8), (_bucket([[0, 1], [1, 0]], [0, 1]), 20, 9),
-             (_bucket([[0, 0], [1, 0], [0, 1]], [0, 0, 1]), 3, 1)]  # fmt: skip
+    known = [(bucket([[0, 0], [1, 1]], [0, 1]), 40, 8), (bucket([[0, 1], [1, 0]], [0, 1]), 20, 9),
+             (bucket([[0, 0], [1, 0], [0, 1]], [0, 0, 1]), 3, 1)]  # fmt: skip
     for which in ((0,), (1,)):
-        yield _shape(f"one attribute known, a{which[0]}", (2, 2, 2), three, *known, known=which)
+        yield shape(f"one attribute known, a{which[0]}", (2, 2, 2), three, *known, known=which)
     # Tiny pseudo-counts of the values, and a value that nobody need have.
-    yield _shape(
-        "tiny alpha, a value that may be absent", (2, 2, 3), three, (_bucket([[0, 0], [1, 1]], [0, 1]), 10, 2),
-        (_bucket([[0, 0], [1, 1]], [0, -1], 3), 6, 0), (_bucket([[0, 1]], [-1], 3), 5, 0),
-        (_bucket([[1, 0]], [-1], 3), 5, 0), alpha=0.01,
+    yield shape(
+        "tiny alpha, a value that may be absent", (2, 2, 3), three, (bucket([[0, 0], [1, 1]], [0, 1]), 10, 2),
+        (bucket([[0, 0], [1, 1]], [0, -1], 3), 6, 0), (bucket([[0, 1]], [-1], 3), 5, 0),
+        (bucket([[1, 0]], [-1], 3), 5, 0), alpha=0.01,
     )  # fmt: skip
     # Large buckets, more than can be matched at once, beside pairs that say which way round.
     half = [[0]] * 12 + [[1]] * 12 + [[2]] * 12
-    wide = _bucket(half, [0] * 18 + [1] * 18)
-    yield _shape("large buckets", (3, 2), two, (wide, 2, 0), (_bucket([[0], [2]], [0, 1]), 6, 1))
-    yield _shape("large buckets, both ways alike", (3, 2), two, (wide, 2, 0), (_bucket([[0], [2]], [0, 1]), 6, 3))
-    big = _bucket([[0]] * 60 + [[1]] * 60, [0] * 60 + [1] * 60)
-    yield _shape("buckets of 120", (2, 2), two, (big, 3, 0), (_bucket([[0], [1]], [0, 1]), 10, 3), beta=0.5)
+    wide = bucket(half, [0] * 18 + [1] * 18)
+    yield shape("large buckets", (3, 2), two, (wide, 2, 0), (bucket([[0], [2]], [0, 1]), 6, 1))
+    yield shape("large buckets, both ways alike", (3, 2), two, (wide, 2, 0), (bucket([[0], [2]], [0, 1]), 6, 3))
+    big = bucket([[0]] * 60 + [[1]] * 60, [0] * 60 + [1] * 60)
+    yield shape("buckets of 120", (2, 2), two, (big, 3, 0), (bucket([[0], [1]], [0, 1]), 10, 3), beta=0.5)
     # Nearly everybody is settled; eight people with a rare code are not.
-    yield _shape(
+    yield shape(
         "two readings of a rare code", (2, 3, 2), three,
-        (_bucket([[0, 0]], [0]), 300, 0), (_bucket([[1, 0]], [1]), 300, 0),
-        (_bucket([[0, 1], [0, 2]], [0, 1]), 9, 2), (_bucket([[1, 1], [1, 2]], [0, 1]), 4, 2),
-        (_bucket([[0, 1], [1, 2]], [0, 1]), 1, 0), (_bucket([[0, 2], [1, 1]], [0, 1]), 1, 0),
+        (bucket([[0, 0]], [0]), 300, 0), (bucket([[1, 0]], [1]), 300, 0),
+        (bucket([[0, 1], [0, 2]], [0, 1]), 9, 2), (bucket([[1, 1], [1, 2]], [0, 1]), 4, 2),
+        (bucket([[0, 1], [1, 2]], [0, 1]), 1, 0), (bucket([[0, 2], [1, 1]], [0, 1]), 1, 0),
     )  # fmt: skip
     # Codes that every bucket sets against each other, in rings of odd length: no reading fits all.
     edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 5), (5, 6), (6, 4), (6, 7), (7, 8), (8, 6)]
     edges += [(0, 3), (1, 5), (7, 3)]
-    yield _shape(
-        "rings of odd length", (9, 2), two, *((_bucket([[x], [y]], [0, 1]), 1, 0) for x, y in edges), beta=0.05
-    )
-    twice = [(_bucket([[x], [y]], [0, 1]), 2, i % 2) for i, (x, y) in enumerate(edges[:10])]
-    yield _shape("rings of odd length, twice", (9, 2), two, *twice, beta=0.1)
+    yield shape("rings of odd length", (9, 2), two, *((bucket([[x], [y]], [0, 1]), 1, 0) for x, y in edges), beta=0.05)
+    twice = [(bucket([[x], [y]], [0, 1]), 2, i % 2) for i, (x, y) in enumerate(edges[:10])]
+    yield shape("rings of odd length, twice", (9, 2), two, *twice, beta=0.1)
     # The sensitive value beside one attribute, the other in a block of its own; everybody's group is known.
     beside = ((0,), (1, 2))
-    yield _shape(
+    yield shape(
         "sliced beside the value, groups known", (3, 2, 2), beside,
         ((((( 0,),), ((1,),)), (((0,), (0,)), ((1,), (1,)))), 14, 2),
         (((((1,),), ((2,),)), (((0,), (1,)), ((1,), (0,)))), 12, 5),
@@ -313,91 +311,11 @@ def shapes() -> Iterator[Shape]:
     for beta in (0.05, 0.3, 0.5, 0.7, 1.0):
         ring = [((((c, (c + 1) % 4), (s,)),),) for s in (0, 1) for c in range(4)]
         times = (9, 7, 8, 6, 3, 8, 2, 9)
-        yield _shape(f"cells that overlap in a ring, beta {beta}", (4, 2), linked,
+        yield shape(f"cells that overlap in a ring, beta {beta}", (4, 2), linked,
                      *((kind, n, 0) for kind, n in zip(ring, times, strict=True)), beta=beta)  # fmt: skip
     # The same with hidden links: wide cells in one block, values in the other.
     hidden = [((((( 0, 1),), ((2, 3),)), (((0,),), ((1,),)))), (((((1, 2),), ((3, 0),)), (((0,),), ((1,),)))),
               (((((0, 1),), ((1, 2),)), (((0,),), ((1,),))))]  # fmt: skip
     for beta in (0.2, 0.6, 1.0):
-        yield _shape(f"cells that overlap in buckets, beta {beta}", (4, 2), two,
+        yield shape(f"cells that overlap in buckets, beta {beta}", (4, 2), two,
                      (hidden[0], 4, 1), (hidden[1], 3, 1), (hidden[2], 2, 0), beta=beta)  # fmt: skip
-
-
-def late_shapes() -> Iterator[Shape]:
-    """Thirteen more, again written down before the sampler was tried on any of them."""
-    two, three, sliced = ((0,), (1,)), ((0, 1), (2,)), ((0,), (1,), (2,))
-    # Three readings: which of three values is the odd one, with weights that differ a little.
-    yield _shape(
-        "three readings of unequal weight", (2, 2, 3), three,
-        (_bucket([[0, 0], [1, 1], [1, 1]], [0, 1, 2]), 13, 2), (_bucket([[0, 1], [1, 0], [1, 1]], [0, 1, 2]), 3, 1),
-        (_bucket([[0, 0], [1, 1]], [0, 1]), 2, 0),
-    )  # fmt: skip
-    # Values 0 and 1 could trade places in their own buckets; 2 and 3 are settled by many tilted ones.
-    yield _shape(
-        "a symmetric part beside a settled one", (4, 4), two,
-        (_bucket([[0], [1]], [0, 1]), 25, 3), (_bucket([[2], [3]], [2, 3]), 12, 1),
-        (_bucket([[2], [2], [3]], [2, 2, 3]), 9, 0), (_bucket([[0], [2]], [0, 2]), 2, 0),
-        (_bucket([[1], [2]], [1, 2]), 2, 0),
-    )  # fmt: skip
-    yield _shape(
-        "beta 0.02, three values in pairs", (3, 3), two,
-        (_bucket([[0], [1]], [0, 1]), 7, 1), (_bucket([[1], [2]], [1, 2]), 7, 1), (_bucket([[2], [0]], [2, 0]), 6, 0),
-        (_bucket([[0], [0], [1]], [0, 0, 1]), 1, 0), beta=0.02,
-    )  # fmt: skip
-    # All but one bucket agree to the letter, in three attributes.
-    yield _shape(
-        "near-deterministic, one bucket says the opposite", (2, 2, 2, 2), ((0, 1, 2), (3,)),
-        (_bucket([[0, 0, 0], [1, 1, 1]], [0, 1]), 50, 0), (_bucket([[0, 0, 0], [0, 0, 0], [1, 1, 1]], [0, 1, 1]), 1, 0),
-        (_bucket([[0, 0, 1], [1, 1, 1]], [0, 1]), 4, 0), (_bucket([[1, 1, 0], [0, 0, 0]], [0, 1]), 3, 3),
-    )  # fmt: skip
-    # Generalised: cells of two attributes that overlap, in buckets.
-    both = ((0,),), ((1,),)
-    wide = [((((0, 1), (0,)), ((1, 2), (1,))), both), ((((1, 2), (0,)), ((0,), (0, 1))), both),
-            ((((0, 1, 2), (0,)), ((2,), (1,))), both)]  # fmt: skip
-    for beta in (0.3, 1.0):
-        yield _shape(
-            f"overlapping cells of two attributes, beta {beta}", (3, 2, 2), three,
-            (wide[0], 3, 1), (wide[1], 2, 1), (wide[2], 3, 0), beta=beta,
-        )  # fmt: skip
-    # Withheld values of three beside symmetric pairs.
-    yield _shape(
-        "three values, some withheld, two of them alike", (3, 3), two,
-        (_bucket([[0], [1]], [0, 1]), 12, 2), (_bucket([[0], [2]], [-1, 2], 3), 4, 0),
-        (_bucket([[1], [2]], [2, -1], 3), 4, 0), (_bucket([[0]], [-1], 3), 3, 0), beta=0.5,
-    )  # fmt: skip
-    # Three blocks and withheld values: nothing can be summed out.
-    pair, same = (((0,),), ((1,),)), (((0,),), ((0,),))
-    unknown = (((0,),), ((0, 1),))
-    yield _shape(
-        "three blocks, values withheld", (2, 2, 2), sliced, ((pair, pair, pair), 24, 3), ((pair, same, unknown), 4, 1),
-        ((same, pair, unknown), 4, 1), ((pair, pair, unknown), 3, 0),
-    )  # fmt: skip
-    yield _shape(
-        "three blocks, values withheld, tilted", (2, 2, 2), sliced, ((pair, pair, pair), 40, 3),
-        ((pair, pair, unknown), 3, 0),
-        (((*pair, ((0,),)), (*pair, ((0,),)), (((0,),), ((1,),), ((0,),))), 3, 0), beta=0.5,
-    )  # fmt: skip
-    # Buckets of 2, 3, 5 and 9 rows that disagree about which way round.
-    yield _shape(
-        "buckets of 2 to 9 that disagree", (2, 2, 2), three,
-        (_bucket([[0, 0], [1, 1]], [0, 1]), 30, 8), (_bucket([[0, 0], [0, 1], [1, 1]], [0, 0, 1]), 4, 1),
-        (_bucket([[0, 0]] * 2 + [[1, 1]] * 3, [1, 1, 0, 0, 0]), 2, 0),
-        (_bucket([[0, 0]] * 5 + [[1, 1]] * 3 + [[1, 0]], [0] * 5 + [1] * 4), 1, 0),
-    )  # fmt: skip
-    # Five values along a line: every second bucket shows the next two.
-    line = [(_bucket([[0], [1]] if v % 2 == 0 else [[1], [0]], [v, v + 1]), 6, 1) for v in range(4)]
-    yield _shape("five values along a line", (2, 5), two, *line)
-    # Two sets of codes that flip alone, tied to each other by a single bucket.
-    yield _shape(
-        "two sets tied by one bucket", (4, 2), two, (_bucket([[0], [1]], [0, 1]), 30, 4),
-        (_bucket([[2], [3]], [0, 1]), 30, 5), (_bucket([[0], [3]], [0, 1]), 1, 0),
-        (_bucket([[0], [0], [1]], [0, 0, 1]), 1, 0),
-    )  # fmt: skip
-    # The first look at each attribute says one thing, both together the other; a third one says nothing.
-    a, b, c, d = (0, 0, 0), (1, 1, 0), (1, 0, 0), (0, 1, 1)
-    yield _shape(
-        "misled, beside a column that says nothing", (2, 2, 2, 2), ((0, 1, 2), (3,)),
-        (_bucket([a, b], [0, 1]), 60, 0), (_bucket([a, c], [0, 1]), 5, 0), (_bucket([b, d], [0, 1]), 3, 0),
-        (_bucket([a, a, b], [0, 0, 1]), 20, 0), (_bucket([a, a, a], [0, 1, 1]), 6, 0),
-        (_bucket([b, b, b], [0, 0, 1]), 6, 0),
-    )  # fmt: skip

@@ -31,6 +31,9 @@ _bound: int | None = None
 
 WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
 FORETOLD = 0.05  # the share from which on the time left is told
+LATE, LATE_SHARE = 20.0, 0.3  # seconds, and the share of all so far, that are the pace of late
+LEAP = 0.05  # of the whole, from one moment to the next: work that was not needed
+MOST_MARKS = 200
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 Progress = Callable[[str, int, int], None]
@@ -201,25 +204,41 @@ class _Part:
 class Meter:
     """One share of all the work, which only grows, and the time left; `show` gets the stage, the share and the seconds.
 
-    Of work whose parts are not known beforehand each new task gets half of what is left, and no time is foretold.
+    The time left is foretold by the pace of late: rounds that the error asks for are slower than the first ones, and a
+    machine may be busy now and free later. Work that turned out not to be needed is no pace. Of work whose parts are
+    not known beforehand each new task gets half of what is left, and no time is foretold.
     """
 
     def __init__(self, show: Callable[[str, float, float | None], None] | None = None) -> None:
         self._show, self._started, self._lock = show, time.monotonic(), threading.Lock()
         self._tasks: dict[str, int] = {}
         self._task, self._reached, self._foretold = "starting", 0.0, False
+        self._marks, self._heard = [(self._started, 0.0)], self._started  # when how much was reached; the last report
 
     def __call__(self, task: str, done: int, total: int) -> None:
         with self._lock:
             share = _share(done, total) if total == WHOLE else _share_in_turn(self._tasks, task, done, total)
-            self._task, self._reached, self._foretold = task, max(self._reached, share), total == WHOLE
+            now, more = time.monotonic(), max(share - self._reached, 0.0)
+            if more > LEAP and now - self._heard < 1 and self._reached > 0:
+                self._marks = [(at, reached + more) for at, reached in self._marks]
+            self._task, self._reached, self._foretold, self._heard = task, self._reached + more, total == WHOLE, now
+            if now - self._marks[-1][0] >= 1 or len(self._marks) == 1:
+                self._marks.append((now, self._reached))
+                if len(self._marks) > MOST_MARKS:
+                    del self._marks[1::2]
             if self._show is not None:
                 self._show(task, self._reached, self._left())
 
     def _left(self) -> float | None:
-        spent = time.monotonic() - self._started
         # Before the first readers are asked, a share says little of how long the rest takes.
-        return spent * (1 - self._reached) / self._reached if self._foretold and self._reached >= FORETOLD else None
+        if not self._foretold or self._reached < FORETOLD:
+            return None
+        now = time.monotonic()
+        late = now - max(LATE, LATE_SHARE * (now - self._started))
+        whence, reached = next((mark for mark in reversed(self._marks) if mark[0] <= late), self._marks[0])
+        if reached == self._reached:
+            whence, reached = self._started, 0.0
+        return (now - whence) * (1 - self._reached) / (self._reached - reached)
 
     def line(self) -> str:
         """How far the work is, in words."""

@@ -5,13 +5,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 from studios import Visitor, running
 
 from report_documents import CANARY, document, hostile
@@ -58,6 +59,11 @@ class Screen:
 
     def open(self, path: str) -> None:
         self.page.goto(self.base + path)
+
+    def open_download(self, path: str) -> None:
+        """Follow an address that is kept and not shown."""
+        with suppress(Error):
+            self.page.goto(self.base + quote(path))
 
     def click(self, selector: str) -> None:
         """Use a link or a button that leads to a page."""
@@ -171,8 +177,8 @@ def _whole_path(context: BrowserContext, studio: Visitor, tmp_path: Path) -> Non
     assert read_schema(folder / "schema.toml").document.confirmed
     s.click("tr:has-text('Alter') a")
     s.click("text=Age bands of 5, 10, 20")
-    page.drag_and_drop(".node:has-text('20-24')", ".node:has-text('30-39')")
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.drag_and_drop(".node:has-text('20-24')", ".node:has-text('30-39')")
     s.until(lambda: "20;20-24;30-39" in (folder / "hierarchies" / "Alter.csv").read_text())
     s.open("/release")
     page.fill("#k", "4")
@@ -214,6 +220,37 @@ def _whole_path(context: BrowserContext, studio: Visitor, tmp_path: Path) -> Non
     bars.last.click()
     s.until(lambda: "160 people" not in page.inner_text("output.who") and "in rows" in page.inner_text("output.who"))
 
+    # A finding's meaning; what if the reader knew the weight, too; the two answers beside each other.
+    assert not page.is_visible(".meaning p")
+    page.locator(".meaning summary").first.click()
+    assert page.is_visible(".meaning p")
+    page.click("summary:has-text('What if')")
+    page.check("label:has-text('BMI') input")
+    s.click("text=Ask again")
+    s.jobs_done()
+    s.click("[data-job]:first-of-type a")
+    assert page.locator("h2:has-text('knowledge changes') + div tbody tr").count() >= 3
+    (asked,) = (folder / "documents").glob("mine (known *.json")
+    assert set(json.loads(asked.read_text())["settings"]["known"]) >= {"Alter", "BMI"}
+
+    # For others: no small count, nobody's row; and what the audit advises.
+    s.open("/choose")
+    page.select_option("#exported", "releases/mine.csv")
+    s.click("text=Make the external report")
+    s.jobs_done()
+    assert json.loads((folder / "documents" / "mine (external).json").read_text())["settings"]["variant"] == "external"
+    assert not (folder / "people" / "mine (external).csv").exists()
+    s.open(f"/audit?document={quote('documents/mine (external).json')}")
+    assert page.locator("#who").count() == 0
+    with page.expect_download() as got:
+        s.open_download("/reports/mine (external).html")
+    assert "external, no count below" in Path(got.value.path()).read_text()
+    s.open("/choose")
+    s.click("text=Make it >> nth=0")
+    s.jobs_done()
+    (repaired,) = set((folder / "releases").glob("*.csv")) - {folder / "releases" / "mine.csv"}
+    assert "Quimby" not in repaired.read_text()
+
     s.open("/choose")
     page.select_option("#release", "releases/mine.csv")
     page.fill("#decider", "Ada Steward")
@@ -252,6 +289,12 @@ def _by_keys(s: Screen, folder: Path) -> None:
     second = s.page.inner_text("[data-point]:not([hidden])")
     assert "mondrian:k=20" in first
     assert first != second
+    s.page.wait_for_selector("html[data-charts=drawn]", timeout=120_000)
+    ring = "g.mark-symbol path[stroke-width='3']"
+    before = s.page.get_attribute(ring, "transform")
+    s.page.keyboard.press("ArrowLeft")  # the point in the chart goes along
+    s.until(lambda: s.page.get_attribute(ring, "transform") not in (before, None))
+    s.page.keyboard.press("ArrowRight")
     assert s.page.get_attribute("#point", "aria-valuetext") == second.replace("\n", " ")
     s.click("[data-slide] button")
     s.jobs_done()

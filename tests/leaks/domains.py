@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from tests.leaks.case import Columns, attribute, joined, schema_text, shuffled
 
-__all__ = ["Domain", "census", "payroll", "police", "school"]
+__all__ = ["Domain", "census", "insurance", "payroll", "police", "school", "travellers"]
 
 
 class Domain:
@@ -172,3 +172,58 @@ def census(draw: random.Random, people: int = 3_000) -> Domain:
         },
         {"county.csv": "".join(f"{c};{area};*\n" for c, area in counties.items())},
     )
+
+
+def insurance(draw: random.Random, people: int = 1_600) -> Domain:
+    """A German insurer: years of birth in twenties, eight agencies in two directorates, a tariff; a kind of claim."""
+    agencies = {
+        a: ("Nord" if i < 4 else "Süd")
+        for i, a in enumerate(("Kiel", "Emden", "Celle", "Jever", "Ulm", "Hof", "Isny", "Wörth"))
+    }
+    born = [str(draw.randrange(1940, 2000)) for _ in range(people)]
+    agency = [draw.choice(tuple(agencies)) for _ in range(people)]
+    tariff = [draw.choice(("Basis", "Komfort")) for _ in range(people)]
+    return Domain(
+        draw,
+        {"vertrag": [f"V{v:07d}" for v in draw.sample(range(10**7), people)]},
+        {"geboren": born, "agentur": agency, "tarif": tariff},
+        {"geboren": _spans(born, 20, 1940), "agentur": [agencies[a] for a in agency], "tarif": tariff},
+        {"leistung": [draw.choice(CLAIMS) for _ in range(people)]},
+        {
+            "vertrag": attribute("id"),
+            "geboren": attribute("q", "numeric", domain={"from": 1940, "to": 1999, "step": 1}),
+            "agentur": attribute("q", domain=list(agencies), hierarchy="agentur.csv"),
+            "tarif": attribute("q", domain=["Basis", "Komfort"]),
+            "leistung": attribute("s", domain=list(CLAIMS)),
+        },
+        {"agentur.csv": "".join(f"{a};{d};*\n" for a, d in agencies.items())},
+    )
+
+
+CLAIMS = ("Zahnersatz", "Brille", "Kur", "Rollstuhl", "Massage", "Impfung", "Hörgerät", "Einlagen")
+
+
+def travellers(draw: random.Random, people: int = 1_600) -> Domain:
+    """A panel on mobility: ages in thirties, nine zones on a ring in three sectors; the purpose of a trip at night."""
+    zones = {f"Z{i}": f"sector {'ABC'[i // 3]}" for i in range(9)}
+    age = [str(draw.randrange(18, 78)) for _ in range(people)]
+    zone = [draw.choice(tuple(zones)) for _ in range(people)]
+    licence = [draw.choice(("yes", "no")) for _ in range(people)]
+    return Domain(
+        draw,
+        {"device": [f"{v:08x}" for v in draw.sample(range(16**8), people)]},
+        {"age": age, "zone": zone, "licence": licence},
+        {"age": _spans(age, 30, 18), "zone": [zones[z] for z in zone], "licence": licence},
+        {"purpose": [draw.choice(PURPOSES) for _ in range(people)]},
+        {
+            "device": attribute("id"),
+            "age": attribute("q", "numeric", domain={"from": 18, "to": 77, "step": 1}),
+            "zone": attribute("q", domain=list(zones), hierarchy="zone.csv"),
+            "licence": attribute("q", domain=["no", "yes"]),
+            "purpose": attribute("s", domain=list(PURPOSES)),
+        },
+        {"zone.csv": "".join(f"{z};{s};*\n" for z, s in zones.items())},
+    )
+
+
+PURPOSES = ("visit", "work", "club", "clinic", "church", "casino", "sport", "unknown")

@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "leaks.md"
 HEADING = "## The table"
 PREFACE = """`make leaks` writes it; do not edit it. *verdict*: under the default limits, with what is exceeded or open.
 *within under*: of a leak, the limits (default or preset) under which it passed, which must be none; of a control, how
-many of them it is within under. Where the file itself is exceeded, chains were cut short: they cannot change that.
+many of them it is within under. Where checks of the file exceed, readers were not asked: they cannot change that.
 """
 
 

@@ -76,7 +76,7 @@ class DpHistogram(Options):
     def _chosen(self, table: Table) -> list[int]:
         """Positions. A domain must not be read off the table: that somebody has a value would be published."""
         if len(set(self.attributes)) != len(self.attributes):
-            raise UsageError("dp_histogram: attributes names one twice; keep one")
+            raise UsageError("dp_histogram: attributes lists a name twice; keep one")
         roles = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
         which = sorted(map(table.index, self.attributes)) or [
             i for i, a in enumerate(table.attributes) if a.role in roles

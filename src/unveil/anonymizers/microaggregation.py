@@ -37,7 +37,7 @@ class Microaggregation(Masking):
         """Cost: rows · log² rows for mdav and what its searches visit, rows · k an attribute for univariate."""
         if table.rows < self.k:
             raise RequirementError(
-                f"microaggregation: {table.rows} rows make no group of k={self.k}; choose k ≤ {table.rows}"
+                f"microaggregation: {table.rows} rows are too few for a group of k={self.k}; choose k ≤ {table.rows}"
             )
         means = self.means([numbers_of(table.attributes[i], table.columns[i]) for i in which], engine)
         return dict(zip(which, means, strict=True))

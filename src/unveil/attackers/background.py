@@ -105,7 +105,7 @@ class PeopleGroups:
     def without(self, release: Release, others: OthersValues) -> "PeopleGroups":
         """People whose value is known leave, and take it with them."""
         if len(others.value) != others.people.count:
-            raise UsageError("everybody whose value is known needs one value")
+            raise UsageError("give one value for each person whose value is known")
         single = release.regions[self.asked].single()
         count, item_count = self.count.copy(), self.item_count.copy()
         fits = block_fits(release, self.block, others.people)

@@ -57,6 +57,11 @@ class Boosted:
         """The same without intervals, from the same fits."""
         return replace(self, repeats=0)
 
+    @property
+    def own_model(self) -> bool:
+        """Whether it learns for itself, which may take minutes."""
+        return True
+
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
         return ()

@@ -32,6 +32,11 @@ class LearnerWithout:
     repeats: int = 4
     most_rows: int = 100_000
 
+    @property
+    def own_model(self) -> bool:
+        """Whether it learns for itself, which may take minutes."""
+        return self.model == "boosted"
+
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
         return ("joint",) if self.model == "bayesian" else ()

@@ -32,6 +32,7 @@ __all__ = [
     "asked_of",
     "check_unnamed",
     "code_people",
+    "doubts",
     "guessed_right",
     "published_targets",
 ]
@@ -310,23 +311,40 @@ def _saying(belief: Belief, readings: str) -> Belief:
 def _doubted(
     learner: Belief, told: Mapping[str, Belief], attackers: Mapping[str, Any], truth: NDArray[np.integer]
 ) -> dict[str, Belief]:
-    """Beliefs of readers who learn from the release; whoever does far worse than somebody who knows less is not
-    trusted. Who does a little worse may only have another model."""
-    less = {"learner": learner, **{name: told[name] for name in ("random_worlds",) if name in told}}
+    """Beliefs, those that are not to be trusted marked so: see `doubts`."""
+    found, sampled = dict(told), {name: belief for name, belief in told.items() if belief.chains is not None}
+    for name, said in doubts({"learner": learner, **_worlds(told)}, sampled, attackers, truth).items():
+        judged = told[name].diagnostics
+        facts = {"alarm": said, **judged.facts}
+        found[name] = replace(told[name], diagnostics=replace(judged, facts=facts, converged=False, precise=False))
+    return found
+
+
+def doubts(
+    less: Mapping[str, Belief],
+    told: Mapping[str, Belief],
+    attackers: Mapping[str, Any],
+    truth: NDArray[np.integer],
+) -> dict[str, str]:
+    """Why readers who learn from the release are not trusted, by name: whoever does far worse than `less`, who know
+    less. Who does a little worse may only have another model."""
     right = {name: guessed_right(belief, truth) for name, belief in less.items()}
-    found = dict(told)
+    found = {}
     for name, belief in told.items():
         attacker = attackers.get(name)
         learns = attacker is not None and (attacker.asks() or hasattr(attacker, "left_out"))
-        if name in less or belief.chains is None or not learns:
+        if name in less or not learns:
             continue
         own = guessed_right(belief, truth)
         far = {other: one for other, one in right.items() if one.value > own.value + FAR}
         if said := below_baseline(own, **far):
-            judged = belief.diagnostics
-            facts = {"alarm": f"{name} {said}", **judged.facts}
-            found[name] = replace(belief, diagnostics=replace(judged, facts=facts, converged=False, precise=False))
+            found[name] = f"{name} {said}"
     return found
+
+
+def _worlds(told: Mapping[str, Belief]) -> dict[str, Belief]:
+    """Random worlds, if they were asked: they learn nothing."""
+    return {name: told[name] for name in ("random_worlds",) if name in told}
 
 
 def guessed_right(belief: Belief, truth: NDArray[np.integer]) -> Estimate:

@@ -61,7 +61,9 @@ def describe_attack(
         judged_document(
             "attribute",
             marked,
-            settings={**settings, "release": name, "asked": attribute.name, "limits": list(limits)},
+            settings={**settings, "release": name, "asked": attribute.name},
+            seed=settings.get("seed"),
+            limits=limits,
             inputs=inputs,
             started=started,
             verdict=verdict,

@@ -61,13 +61,6 @@ class Rule:
             return (self.limit.text,)
         return tuple(f"{reader}.{self.limit.text}" for reader in ("bayesian", "boosted"))
 
-    def tightened(self, share: float) -> "Rule":
-        """The same with this share of the limit kept free."""
-        level, most = self.level, self.most * (1 - share)
-        if self.kind in (kernels.THREAT, kernels.THREAT_AMONG, kernels.GAIN):
-            level = np.nextafter(level * (1 - share), 0)
-        return Rule(self.limit, self.reader, self.kind, level, most, self.among)
-
 
 def rules_of(limits: Sequence[str]) -> list[Rule]:
     """Refuse what cannot be said of single people. If only maxima are limited, a share is, too: what is allowed is used

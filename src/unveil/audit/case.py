@@ -241,7 +241,7 @@ class Case:
             for index in release.with_role(Role.QUASI_IDENTIFIER):
                 if held.get(release.attributes[index].name) != release.true_attributes[index].codes:
                     what = shown(release.attributes[index].name)
-                    raise UsageError(f"the population has no {what}, or with another domain than {name}")
+                    raise UsageError(f"the population has no {what}, or its domain is not that of {name}")
 
     def _check_names(self) -> None:
         """Attributes that are asked about or known must be published."""

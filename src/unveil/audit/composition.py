@@ -11,6 +11,7 @@ from unveil.audit.asking import Answers, published_targets
 from unveil.audit.binning import AttributeBins
 from unveil.audit.document import Finding
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
+from unveil.audit.unread import earlier_about, misfit, unread, unstated
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Diagnostics, Estimate, Threat
 from unveil.data.release import Release
@@ -18,16 +19,20 @@ from unveil.data.rows import PublishedRows, numbers_of, origin_of, rows_of
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.composition import (
+    Combinations,
     EarlierRelease,
     JointBelief,
     KnownPeople,
     ReleaseView,
     SampledCheck,
     Web,
+    columns_in_common,
+    combinations_of,
     exposure_of,
     minimal_sets,
     sampled_check,
     view_of,
+    views_of,
     weave,
 )
 
@@ -160,68 +165,50 @@ def _nothing(case: "Case", left_out: Mapping[str, str]) -> Composed:
     return Composed({}, dict.fromkeys((COMPOSED, COMPOSED_LEARNED), why), (), facts, ())
 
 
-def _earlier_of(
-    case: "Case", new: _Asked, bins: AttributeBins | None
-) -> tuple[dict[str, EarlierRelease], dict[str, str], list[str]]:
-    """The earlier releases that publish the attribute, in bins if it is; why others cannot be used; who is silent."""
-    name = new.attribute.name if bins is None else bins.name
-    found, left_out, silent = {}, dict(case.not_combined), []
-    for other, earlier in case.earlier.items():
-        release = earlier.release
-        if name not in {a.name for a in release.attributes}:
-            if (same := _another_name(case, new, earlier)) is None:
-                silent.append(other)
-            else:
-                left_out[other] = (
-                    f"it does not publish {name}, but {same} has such values; if they are the same, its own schema "
-                    f"must say so: [attributes.{name}] with prepare = {{ from = {same!r} }}"
-                )
-        elif bins is None:
-            found[other] = earlier
-        elif release.perturbed:
-            left_out[other] = (
-                f"{name} has too many values to be asked about one by one, and was perturbed; declare bins"
-            )
-        elif release.attributes[release.index(name)].codes != len(bins.of):
-            left_out[other] = f"its domain of {name} is not this release's; declare it in the schema"
-        else:
-            found[other] = replace(earlier, release=bins.release(release))
-    return found, left_out, silent
-
-
 def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
     name, attribute, people = new.name, new.attribute, new.people
     views = [view_of(name, new.release, people, attribute)]
-    published, left_out, silent = _earlier_of(case, new, bins)
-    for other, earlier in published.items():
+    speaking, left_out, silent = earlier_about(case, attribute, bins)
+    for other, earlier in speaking.items():
         try:
             views.append(view_of(other, earlier, people, attribute))
         except NotApplicable as error:
             left_out[other] = str(error)
-    left_out |= {v.name: _unstated(v) for v in views if v.unstated}
-    left_out |= {v.name: unknown for v in views[1:] if (unknown := _unknown(new, v.release))}
+    left_out |= {v.name: unstated(v) for v in views if v.unstated}
+    wide, beside = _beside(case, new, {**speaking, **silent}, left_out)
+    held = [new.release.release, *([] if new.original is None else [new.original])]
+    for other, earlier in {**speaking, **silent}.items():
+        if other not in left_out and (why := unread(other, earlier, held, people, attribute, new.truth)):
+            left_out[other] = why
+    nothing = [n for n in silent if n not in left_out and (beside is None or n not in {v.name for v in wide})]
     facts: dict[str, Any] = {
         "earlier": [_described(n, e) for n, e in case.earlier.items()],
         "left_out": left_out,
-        "silent": silent,
+        "silent": nothing,
+        "in_common": [] if beside is None else list(beside.names),
     }
-    remarks = [f"{n} does not publish {attribute.name}, so it adds nothing about it." for n in silent]
-    if len(views) == 1:
+    remarks = [f"{n} does not publish {attribute.name}, so it adds nothing about it." for n in nothing]
+    if len(views) == 1 and len({v.name for v in wide}) < 2:
         reason = "none of the earlier releases can be combined" if left_out else "no earlier release publishes it"
         none: dict[str, str] = dict.fromkeys((COMPOSED, COMPOSED_LEARNED), reason) if left_out else {}
         alone = {} if left_out else {COMPOSED: new.alone}
         return Composed(alone, none, (), facts, tuple(remarks), new.learner)
-    web = weave(views, attribute.codes)
-    for number, view in enumerate(views[1:], start=1):
-        if misfit := _misfit(web, number, view, new.truth, case.least):
-            left_out[view.name] = f"{left_out[view.name]}; {misfit}" if view.name in left_out else misfit
+    webs = [weave(views, attribute.codes)]
+    if beside is not None:
+        webs.append(weave(wide, len(beside), beside.asked))
+    for web, read in zip(webs, (views, wide), strict=False):
+        for number, view in enumerate(read):
+            amiss = view.name != name and (web is webs[0] or view.name in silent)
+            if amiss and (why := misfit(web, number, view, new.truth, case.least)):
+                left_out[view.name] = f"{left_out[view.name]}; {why}" if view.name in left_out else why
+    web, read = webs[-1], wide or views
     flat = web.beliefs()
     check = None if new.truth is None else sampled_check(web, flat, new.truth, case.engine)
     learned, population = None, new.population
     if len(population.probability) == people.count:
         learned = web.beliefs(population.probability)
     agreement = None if learned is None else _agreement(flat, learned)
-    known = ", ".join(v.name for v in views[1:])
+    known = ", ".join(dict.fromkeys(v.name for v in read[1:] if v.name != name))
     absent = any(((one.present > 1e-9) & (one.present < 1 - 1e-9)).any() for one in web.links)
     readers = {COMPOSED: _belief(flat, new, check, agreement, known, "none: all worlds alike", absent=absent)}
     refused: dict[str, str] = {}
@@ -236,8 +223,8 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
         readers[COMPOSED_LEARNED] = replace(belief, diagnostics=sure)
     else:
         refused[COMPOSED_LEARNED] = "only a sample of people was asked about; what is learned is not known of all"
-    remarks += _remarks(web, views, flat, check)
-    findings, more = _counted(case, new, web, views, flat)
+    remarks += _remarks(web, read, flat, check)
+    findings, more = _counted(case, new, webs, read, flat)
     facts |= more | {
         "rounds": flat.rounds,
         "change": flat.change,
@@ -249,63 +236,6 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
         "contradictions": web.contradictions,
     }
     return Composed(readers, refused, tuple(findings), facts, tuple(remarks), new.learner)
-
-
-def _another_name(case: "Case", new: _Asked, earlier: EarlierRelease) -> str | None:
-    """A column that nobody else has and that may be the attribute under another name."""
-    known = {a.name for one in (new.release.release, case.original) if one is not None for a in one.attributes}
-    asked, values = new.attribute, set(new.attribute.values)
-    for one in earlier.release.attributes:
-        if one.name not in known:
-            both_numbers = one.role is Role.SENSITIVE and one.kind.measured and asked.kind.measured
-            if both_numbers or 2 * len(values.intersection(one.values)) >= min(len(values), one.codes):
-                return one.name
-    return None
-
-
-def _unknown(new: _Asked, earlier: Release) -> str:
-    """What readers may know of people and the original does not hold, so that nobody could be linked by it."""
-    if new.original is None:
-        return ""
-    held = {a.name for a in (*new.original.attributes, *new.release.release.attributes)}
-    names = [a.name for a in earlier.attributes if a.role is Role.QUASI_IDENTIFIER and a.name not in held]
-    if not names:
-        return ""
-    return (
-        f"readers may know {', '.join(names)}, which the original does not hold: nobody was linked by it. If it has "
-        f"another name there, its own schema must say so (prepare = {{ from = {names[0]!r} }})"
-    )
-
-
-def _misfit(web: Web, number: int, view: ReleaseView, truth: NDArray[np.integer] | None, least: int) -> str:
-    """How an earlier release contradicts what was said of it: where people stand in it is then not known."""
-    links, people, rows = web.links[number], int(web.size.sum()), view.release.rows
-    advice = "say how its people overlap, or what of them has changed since"
-
-    def some(count: float) -> str:
-        return f"fewer than {least}" if 0 < round(count) < least else f"{round(count):,}"
-
-    fitting = float((links.present * web.size).sum())
-    wanted = {"same": min(people, rows), "subset": rows, "superset": people, "overlapping": view.overlap.shared or 1}
-    if (missing := wanted[view.overlap.people] - fitting) > 0.5:
-        return (
-            f"{some(missing)} of {wanted[view.overlap.people]:,} people who should be in it fit no row of it; {advice}"
-        )
-    real = links.person < len(web.size)
-    linked = np.bincount(links.person[real], weights=links.count[real], minlength=len(web.size))
-    if (amiss := float(np.abs(linked - links.present * web.size).sum())) > 0.5:
-        return f"its groups have more or fewer rows than people who fit them, by {some(amiss)} in all; {advice}"
-    told = links.possible(len(web.size), web.values)[web.number]
-    ruled_out = ~told.any(axis=1) if truth is None else ~told[np.arange(people), truth]
-    if ruled_out.any():
-        return f"it rules out what {some(ruled_out.sum())} of {people:,} people have; {advice}"
-    return ""
-
-
-def _unstated(view: ReleaseView) -> str:
-    """What a reader may know better than we do."""
-    names = ", ".join(view.unstated)
-    return f"{names} perturbed: how far, or with what chances, is not stated, and it was taken for anything"
 
 
 def _people(case: "Case", release: Release, asked: int, table: Table | None) -> KnownPeople:
@@ -399,12 +329,43 @@ def _remarks(web: Web, views: Sequence[ReleaseView], joint: JointBelief, check: 
         yield f"Beliefs of all releases together are {check.gap:.3f} from sampled joint matchings: not precise enough."
 
 
+def _beside(
+    case: "Case", new: _Asked, earlier: Mapping[str, EarlierRelease], left_out: dict[str, str]
+) -> tuple[list[ReleaseView], Combinations | None]:
+    """The releases as they speak of the attribute with columns in common, if there are any."""
+    every = {new.name: new.release, **{n: e for n, e in earlier.items() if n not in left_out}}
+    known = {*new.people.known, new.attribute.name}
+    common = columns_in_common([e.release for e in every.values()], known)
+    if not common:
+        return [], None
+    names = {new.attribute.name, *(one.name for one in common)}
+    every = {n: e for n, e in every.items() if names & {a.name for a in e.release.attributes}}
+    try:
+        beside = combinations_of([e.release for e in every.values()], new.attribute, common, new.people.count)
+    except NotApplicable as error:
+        shown = {
+            n for n, e in every.items() if n != new.name and (names - known) & {a.name for a in e.release.attributes}
+        }
+        left_out |= dict.fromkeys(shown, str(error))
+        return [], None
+    views = []
+    for name, one in every.items():
+        try:
+            views += views_of(name, one, new.people, new.attribute, beside)
+        except NotApplicable as error:
+            left_out[name] = str(error)
+    first = next((v for v in views if v.name == new.name), None)
+    return (views, beside) if first is not None and len({v.name for v in views}) > 1 else ([], None)
+
+
 def _counted(
-    case: "Case", new: _Asked, web: Web, views: Sequence[ReleaseView], flat: JointBelief
+    case: "Case", new: _Asked, webs: Sequence[Web], views: Sequence[ReleaseView], flat: JointBelief
 ) -> tuple[list[Finding], dict[str, Any]]:
     """Findings that count people, and the smallest sets of earlier releases that expose somebody."""
-    attribute, truth = new.attribute, new.truth
+    attribute, truth, web = new.attribute, new.truth, webs[-1]
     told = exposure_of(web, harmless=attribute.harmless)
+    for other in webs[:-1]:
+        told = told.joined(exposure_of(other, harmless=attribute.harmless))
     place = (new.name, attribute.name)
 
     def share(which: NDArray[np.bool_]) -> Estimate:
@@ -418,7 +379,8 @@ def _counted(
     sure = flat.probability.max(axis=1) >= SURE
     if truth is not None:
         sure &= flat.probability.argmax(axis=1) == truth
-    alone = weave(views[:1], attribute.codes).beliefs().probability.max(axis=1) >= SURE
+    own = [v for v in views if v.name == new.name]
+    alone = weave(own, web.values, web.of).beliefs().probability.max(axis=1) >= SURE
     findings.append(Finding.of("newly_sure", *place, share(sure & ~alone), 0.0))
     least = case.least
     facts: dict[str, Any] = {
@@ -430,7 +392,7 @@ def _counted(
     }
     needed = 1
     if len(views) > 2 and sure.any():
-        sets, complete = minimal_sets(views, attribute.codes, sure)
+        sets, complete = minimal_sets(views, web.values, sure, web.of)
         needed = min((len(names) for names in sets if names), default=1)
         facts["minimal_sets"] = [
             {"releases": list(names), "people": _shown(count, least)}

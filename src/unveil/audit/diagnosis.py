@@ -66,6 +66,8 @@ def unreliable_readers(parts: Sequence[Part]) -> dict[tuple[str, str | None, str
             for reader, belief in readers.items():
                 if (unsure := _state(belief)) is not None:
                     found[part.name, attribute, reader] = unsure
+        for row in part.panel:  # one alarm of several attackers: what they seem to keep is open, what exceeds does
+            found |= {(part.name, row["attribute"], m["reader"]): "imprecise" for m in row["members"] if m["alarm"]}
     return found
 
 

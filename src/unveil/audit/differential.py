@@ -174,8 +174,6 @@ def run_differential(
         "samples": samples,
         "records": records,
         "until": until,
-        "seed": engine.stated_seed,
-        "limits": list(limits),
     }
     findings = [
         f for name, tested in tests.items() for f in _findings(name, attribute.name, tested, removals.get(name))
@@ -186,6 +184,8 @@ def run_differential(
         "differential",
         marked,
         settings=settings,
+        seed=engine.stated_seed,
+        limits=limits,
         inputs=inputs,
         started=started,
         verdict=verdict,

@@ -136,9 +136,9 @@ def run_disclosure(
             "model": model,
             "most_inputs": most_inputs,
             "fact": None if fact is None else "people of the original" if fact.sample is None else "other people",
-            "seed": engine.stated_seed,
-            "limits": list(limits),
         },
+        seed=engine.stated_seed,
+        limits=limits,
         inputs=inputs,
         started=started,
         diagnostics={

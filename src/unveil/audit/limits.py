@@ -248,7 +248,7 @@ def judge(
         found = verdicts.get(id(finding), [])
         if found and finding.limit:  # compared with other limits before
             found = [(finding.limit, finding.verdict), *found]
-        update = {"limit": "; ".join(text for text, _ in found), "verdict": worst(v for _, v in found)}
+        update = {"limit": "; ".join(dict.fromkeys(text for text, _ in found)), "verdict": worst(v for _, v in found)}
         marked.append(finding.model_copy(update=update) if found else finding)
     return (*marked, *added)
 

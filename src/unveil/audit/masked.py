@@ -150,7 +150,9 @@ def _read_mixture(case: Case, part: Part, release: Release, asked: int) -> Part:
     refused = {name: REASON for name in case.attacker_names if name not in readers.attackers}
     try:
         if readers.wrong or readers.prior is not None or readers.joined:
-            raise NotApplicable("with perturbed values readers know no wrong attributes, no prior and nothing joined")
+            raise NotApplicable(
+                "with perturbed values, wrong attributes, priors and joined attributes are not supported"
+            )
         found = run_mixture_attack(
             release,
             case.original,

@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 from unveil.audit.case import Case
@@ -19,7 +18,7 @@ from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
 from unveil.risk.published_file import published_file
 
-__all__ = ["audit_frames", "make_callable"]
+__all__ = ["audit_frames"]
 
 MINUTES = 10.0  # until what was reached is reported
 
@@ -100,13 +99,3 @@ def _schema_of(frame: Any, roles: Mapping[str, str], published: bool) -> Schema:
         held["role"] = str(role)
         held.pop("shared", None)
     return Schema(SchemaDocument.model_validate({**document, "confirmed": True}), {}, "roles")
-
-
-def make_callable(name: str) -> None:
-    """Let a module be called as `audit_frames` is: unveil.audit is both the package and the verb."""
-
-    class CallableModule(ModuleType):
-        def __call__(self, *args: Any, **options: Any) -> Audit:
-            return audit_frames(*args, **options)
-
-    sys.modules[name].__class__ = CallableModule

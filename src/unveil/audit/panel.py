@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.joined import join
 from unveil.attackers.posterior.settled import STEPS, settled_posterior
-from unveil.audit.asking import Answers
+from unveil.audit.asking import Answers, doubts
 from unveil.audit.attack import Attack, run_attacks
 from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
@@ -117,6 +117,7 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
                 "right": None if right is None else number(right.value),
                 "disclosed": None if (sure := found.get("disclosed.80")) is None else number(sure.value),
                 "distance": asking.distance(attack),
+                "alarm": asking.alarm(attack, member),
             }
         )
     return Panel(tuple(findings), asking.facts(name, rows, refused, places))
@@ -299,6 +300,18 @@ class _Asking:
             for name, belief in attack.attackers.items()
         ]
         return float(max(found, default=0.0))
+
+    def alarm(self, attack: Attack, member: Member) -> str:
+        """Why some of its attackers are not trusted, as in the audit itself; empty: all are."""
+        if self.answered.truth is None:
+            return ""
+        asked = self.own if member.unknown is None else attack.attackers  # who knows the same
+        less = {"learner": attack.learner, **{n: b for n, b in asked.items() if n == "random_worlds"}}
+        hidden = (
+            len(self.answered.release.blocks) > 1
+        )  # else what is exact of the audit is so here: nothing to get wrong
+        told = {n: b for n, b in attack.attackers.items() if hidden or not self.own[n].exact}
+        return "; ".join(doubts(less, told, self.case.readers.attackers, self.answered.truth).values())
 
     def facts(
         self, name: str, rows: list[dict[str, Any]], refused: Mapping[str, str], places: list[NDArray[np.int64]]

@@ -12,6 +12,8 @@ from unveil.risk.sampling import sampled_quantile, sampled_share
 
 __all__ = ["Measure", "People", "Sample"]
 
+TOP = 0.5  # quantiles above it are about the most exposed
+
 Floats = NDArray[np.float64]
 
 
@@ -59,7 +61,8 @@ class Sample:
     people: int  # in all
 
     def widened(self, measure: Measure, people: People, estimate: Estimate) -> Estimate:
-        """Add the sample's error to the Monte-Carlo error, in squares; beyond the sample a maximum is unknown."""
+        """Add the sample's error to the Monte-Carlo error, in squares; beyond the sample a maximum and the upper
+        quantiles are unknown."""
         if measure.most is not None:
             return replace(estimate, high=max(measure.most, estimate.value))
         if measure.each is None:  # a moment: those who were not asked may change it at will
@@ -69,6 +72,8 @@ class Sample:
         if not isfinite(estimate.value):
             return Estimate(estimate.value, min(low, estimate.low), high)
         least = max(measure.span[0], measure.least)
+        if measure.q is not None and measure.q > TOP:  # the few who lie there are whom a sample misses
+            high = inf
         below = estimate.value - hypot(estimate.value - estimate.low, estimate.value - low)
         above = estimate.value + hypot(estimate.high - estimate.value, high - estimate.value)
         return Estimate(estimate.value, max(below, least), min(above, measure.span[1]))

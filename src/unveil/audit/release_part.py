@@ -30,7 +30,7 @@ from unveil.audit.panel import ask_panel
 from unveil.audit.part import Part
 from unveil.audit.people import Sample
 from unveil.audit.perturbed import case_as_read, perturbed_remarks
-from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
+from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_panel, remarks_of_release
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.release import Release, merged_rows
@@ -161,6 +161,7 @@ def _release_part(case: Case, name: str) -> Part:
         findings += wider_findings(case, name, wider, answered, original, sample)
         panel = ask_panel(case.at(readers.engine), name, found[attribute], sample)
         findings += panel.findings
+        remarks += remarks_of_panel(f"{name}, {attribute}", panel.facts.get("members", ()))
         panels += [panel.facts] if panel.facts else []
         if combined:
             also = answered.also_asked[len(wider) :]

@@ -1,6 +1,7 @@
 """What a reader of an audit must bear in mind."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from unveil.attackers.posterior.contract import ENDED
 from unveil.audit.asking import Answers, guessed_right
@@ -13,7 +14,7 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.risk.sampling import below_baseline
 
-__all__ = ["count_words", "remarks_of_answers", "remarks_of_baselines", "remarks_of_release"]
+__all__ = ["count_words", "remarks_of_answers", "remarks_of_baselines", "remarks_of_panel", "remarks_of_release"]
 
 MOST_NAMES = 20  # attributes that a remark names
 
@@ -140,6 +141,13 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
                 yield f"{about}: {name} {said_less}."
     if len(found.attribute.harmless) == found.attribute.codes:
         yield f"{about}: every value is harmless; gains in belief were not measured."
+
+
+def remarks_of_panel(about: str, members: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Who of the panel is not trusted."""
+    for member in members:
+        if member["alarm"]:
+            yield f"{about}: {member['reader']} may be wrong: {member['alarm']}."
 
 
 def remarks_of_baselines(about: str, findings: Sequence[Finding]) -> Iterator[str]:

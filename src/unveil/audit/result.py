@@ -33,7 +33,9 @@ def judged_document(
     kind: Any,
     findings: Sequence[Finding],
     *,
-    settings: dict[str, Any],
+    settings: Mapping[str, Any],
+    seed: int | None,
+    limits: Sequence[str],
     diagnostics: Mapping[str, Any],
     charts: dict[str, Any],
     inputs: Sequence[Input],
@@ -44,7 +46,7 @@ def judged_document(
     verdict = worst(f.verdict for f in findings) if verdict is None else verdict
     return Document(
         document=kind,
-        settings=settings,
+        settings={**settings, "seed": seed, "limits": list(limits)},
         inputs=tuple(inputs),
         run=describe_audit_run(started),
         findings=tuple(findings),

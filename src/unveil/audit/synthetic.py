@@ -79,6 +79,6 @@ def _mixed(table: Table, masked: PublishedRows) -> MixedTable:
     held = {a.name: a.values for a in table.attributes}
     for attribute in masked.attributes:
         if held.get(attribute.name) != attribute.values:
-            raise UsageError(f"{attribute.name} is not in {table.name}, or with another domain")
+            raise UsageError(f"{attribute.name} is not in {table.name}, or has another domain there")
     columns = [table.columns[table.index(a.name)] for a in masked.attributes]
     return MixedTable(as_published(masked.attributes, columns), tuple(a.kind.measured for a in masked.attributes))

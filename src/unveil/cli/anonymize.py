@@ -37,7 +37,7 @@ class AnonymizeOptions(
     """The options of anonymize."""
 
     output: Path | None = opt.output_option(
-        "The release to write: .csv, .parquet, .arrow, .xlsx, .sav, .zsav, .dta or .xpt", "RELEASE"
+        "The release to write: .csv, .tsv, .txt, .parquet, .arrow, .xlsx, .sav, .zsav, .dta or .xpt", "RELEASE"
     )
     assignment: Path | None = opt.option("Also write which original row went where. Keep it secret.", "FILE")
     leave_out: list[str] = opt.option(

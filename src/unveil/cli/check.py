@@ -19,7 +19,7 @@ class CheckOptions(
 ):
     """The options of a check."""
 
-    n: int = opt.option("How many people are a large population, for (n,t)-closeness.", default=1000)
+    n: int = opt.option("How many people make a large population, for (n,t)-closeness.", default=1000)
 
 
 def check(options: CheckOptions) -> None:

@@ -48,7 +48,9 @@ def auto(options: AutoOptions) -> None:
     schema = _schema(options)
     folder = options.output or schema.parent / "hierarchies"
     if folder.resolve().parent != schema.parent.resolve():
-        raise UsageError(f"{folder}: a schema names only files of its own folder; choose a folder in {schema.parent}")
+        raise UsageError(
+            f"{folder}: a schema can only name files in its own folder; choose a folder in {schema.parent}"
+        )
     known = read_schema(schema)
     table = read_table(options.data, known)
     made: dict[str, Any] = {}
@@ -77,8 +79,10 @@ class ImportOptions(FolderOptions):
     """Hierarchies of another tool."""
 
     source: Path = opt.argument("A folder of ARX's CSV files, or an ARX project (.deid).", default=opt.REQUIRED)
-    schema: Path | None = opt.option("Only its attributes, checked against its domains.", "FILE", "--schema", "-s")
-    delimiter: str = opt.option("Between the levels.", default=";")
+    schema: Path | None = opt.option(
+        "Import only the attributes of this schema, checked against its domains.", "FILE", "--schema", "-s"
+    )
+    delimiter: str = opt.option("The delimiter between levels.", default=";")
 
 
 @command(hierarchy_app, "import")

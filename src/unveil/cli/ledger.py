@@ -29,9 +29,11 @@ class AddOptions(LedgerFolder, opt.SchemaFile, opt.OneRelease):
     date: str | None = opt.option("When it was published; today if not given.", "2025-03-01")
     recipient: str | None = opt.option("Who got it.", "TEXT")
     overlap: str = opt.option(
-        "Against the next release: the same people, a subset, a superset, or overlapping.", "RELATION", default="same"
+        "Compared with the next release: the same people, a subset, a superset, or overlapping.",
+        "RELATION",
+        default="same",
     )
-    shared: int | None = opt.option("Of an overlapping population: how many people are in both.", "N")
+    shared: int | None = opt.option("For an overlapping population: how many people are in both.", "N")
     changed: float = opt.option("Probability that a sensitive value has changed since.", "P", default=0.0)
     within: str | None = opt.option("How far its perturbed numbers may have been moved.", "age~5+income~1000")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from unveil.errors import UsageError, without_secrets
+from unveil.errors import UsageError, shown, without_secrets
 from unveil.formats.databases import Database
 from unveil.formats.parts import folder_of, is_many
 from unveil.formats.paths import sheet_file
@@ -139,6 +139,11 @@ def keep_apart(inputs: Iterable[Path | Database | None], outputs: Iterable[Path 
 
 def check_outputs(options: Any, inputs: Sequence[Path | Database | None], *more: Path) -> None:
     """Whether report, document and people file can be written beside what is read: said before the work."""
+    if (language := getattr(options, "language", "en")) != "en":
+        from unveil.report.translation import LANGUAGES
+
+        if language not in LANGUAGES:
+            raise UsageError(f"--language {shown(language)}: choose from {', '.join(LANGUAGES)}")
     people = getattr(options, "people", None)
     named = [*(getattr(options, name, None) for name in ("report", "json", "junit", "sarif")), people, *more]
     outputs = [path for path in named if path is not None and str(path) != "-"]
@@ -175,7 +180,7 @@ def give_results(
     text = found.document.model_dump_json(indent=2) + "\n"
     contents: dict[Path, Any] = {}
     if report is not None:
-        contents[report] = render_page(found.document).encode()
+        contents[report] = render_page(found.document, options.language).encode()
     if options.json is not None and str(options.json) != "-":
         contents[options.json] = text.encode()
     for path, render in ((options.junit, junit), (options.sarif, sarif)):

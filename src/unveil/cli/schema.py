@@ -56,7 +56,7 @@ def schema(options: SchemaOptions) -> None:
     if data.suffix.lower() == ".deid":
         _write_project_schema(data, output)
         return
-    found = read_columns(data, **dialect_of(options))
+    found = read_columns(data, published=options.published, **dialect_of(options))
     say(f"{data}: {found.rows} rows, {found.described}")
     draft = draft_schema(
         found.columns,
@@ -76,7 +76,8 @@ def schema(options: SchemaOptions) -> None:
         keep_apart([data], [output, *files])
         make_folder(output.parent / f"{output.stem}-domains")
         write_whole({output: draft.toml.encode(), **files})
-        say(f"wrote {output}, and {len(files)} long domains in {output.stem}-domains")
+        long = "a long domain" if len(files) == 1 else f"{len(files)} long domains"
+        say(f"wrote {output}, and {long} in {output.stem}-domains")
     for role in Role:
         names = [evidence.name for evidence in draft.evidence if evidence.role is role]
         say(f"{role:17}{', '.join(names) or 'none'}")

@@ -100,7 +100,7 @@ class Attribute:
         if len(set(self.values)) != len(self.values):
             seen: set[str] = set()
             twice = next(v for v in self.values if v in seen or seen.add(v))  # type: ignore[func-returns-value]
-            raise SchemaError(f"{self.name}: {shown(twice)} is twice in the domain; keep one")
+            raise SchemaError(f"{self.name}: {shown(twice)} appears twice in the domain; keep one")
         if "*" in self.values:
             raise SchemaError(f"{self.name}: '*' cannot be a value, it means the whole domain; rename that value")
 

@@ -68,13 +68,19 @@ def prefix_hierarchy(values: Iterable[str], keep: Sequence[int] | None = None) -
     length = max((len(v) for v in texts), default=0)
     if length < 2 and not keep:
         raise SchemaError("prefixes need values of two characters or more")
-    steps = list(keep) if keep is not None else list(range(length - 1, 0, -1))
+    steps = list(keep) if keep is not None else _telling(texts, length)
     if any(a <= b for a, b in pairwise(steps)) or any(s < 1 for s in steps):
         raise SchemaError("prefix lengths must shrink from level to level and stay above 0, for instance 4+2")
     if "" in texts:
         raise SchemaError("an empty value has no prefix; list it under missing, or leave it out")
     rows = [(text, *(text[:step] + "*" * (length - step) for step in steps), "*") for text in texts]
     return HierarchyTable(rows=tuple(rows), source="prefixes")
+
+
+def _telling(texts: Sequence[str], length: int) -> list[int]:
+    """Lengths of prefixes, from the longest, but for those that end in a mark: 5614 ** and 5614*** are the same."""
+    steps = range(length - 1, 0, -1)
+    return [step for step in steps if step == 1 or any(text[step - 1 : step].isalnum() for text in texts)]
 
 
 DATE_PARTS = {
@@ -259,7 +265,7 @@ def _fitting(
     lengths = {len(v) for v in values}
     if (
         (codes or len(lengths) == 1)
-        and min(lengths, default=0) >= 3
+        and min(lengths, default=0) >= (3 if all(v.isdigit() for v in values) else 2)
         and all(any(c.isdigit() for c in v) for v in values)
     ):
         return prefix_hierarchy(values)

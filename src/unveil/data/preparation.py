@@ -1,6 +1,7 @@
 """Preparation: the columns of a file become those of the schema, as its `prepare` tables say and in no other way."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,7 +19,7 @@ from unveil.errors import TableError, UnveilError, shown
 if TYPE_CHECKING:
     from unveil.data.schema import Schema
 
-__all__ = ["CodedColumn", "national_date", "prepare_columns", "prepare_texts", "written_date"]
+__all__ = ["CodedColumn", "national_date", "prepare_columns", "prepare_texts", "without_unit", "written_date"]
 
 _CLOCK = re.compile(r"[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$")
 
@@ -37,11 +38,30 @@ class _Fault(ValueError):  # noqa: N818  no error of its own: the caller names t
 
 def national_date(text: str, form: str, *, only: bool = False) -> date | None:
     """The day that a text in this format means, or, unless `only`, an ISO date; a time of day is left out."""
-    plain = _CLOCK.sub("", text.strip())
+    plain, shape = _CLOCK.sub("", text.strip()), DATE_FORMATS[form]
+    if "%b" in shape:
+        plain, shape = _WORD.sub(_month, plain, count=1), shape.replace("%b", "m%m")
     try:
-        return datetime.strptime(plain, DATE_FORMATS[form]).date() if plain.isascii() else None
+        return datetime.strptime(plain, shape).date() if plain.isascii() else None
     except ValueError:
         return None if only else iso_date(plain)  # a sheet's real dates beside typed ones: there is one way to read it
+
+
+_WORD = re.compile(r"[^\W\d_]{3,}\.?")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+# How the months begin in English, German, French, Spanish, Dutch and Italian, without accents.
+_BEGINNINGS = (
+    "jan ene gen", "feb fev", "mar maa mrt mrz", "apr avr abr", "may mai mei mag", "jun juin giu",
+    "jul juil lug", "aug aou ago", "sep set", "oct okt ott", "nov", "dec dez dic",
+)  # fmt: skip
+
+
+def _month(name: re.Match[str]) -> str:
+    """m and the number of a month, of its name; any other word is itself."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name[0].casefold()) if not unicodedata.combining(c))
+    found = (n for n, starts in enumerate(_BEGINNINGS, start=1) if plain.startswith(tuple(starts.split())))
+    number = next(found, None)
+    return name[0] if number is None else f"m{number}"
 
 
 def written_date(text: str, form: str) -> str:
@@ -52,7 +72,9 @@ def written_date(text: str, form: str) -> str:
 
 def _formatted(text: str, shape: str) -> str:
     day = iso_date(text)
-    return text if day is None else day.strftime(shape.replace("%Y", f"{day.year:04d}"))
+    if day is None:
+        return text
+    return day.strftime(shape.replace("%Y", f"{day.year:04d}").replace("%b", MONTHS[day.month - 1]))
 
 
 def prepare_columns(
@@ -197,7 +219,7 @@ def _reader(
             return plain
         if prepare.date is not None:
             return _dated(plain, prepare.date, cells)
-        if prepare.decimal is not None or prepare.thousands is not None:
+        if prepare.decimal is not None or prepare.thousands is not None or prepare.unit is not None:
             return _numbered(plain, prepare, decimal, cells)
         return plain
 
@@ -210,7 +232,8 @@ def _dated(text: str, form: str, cells: bool) -> str:
         return day.isoformat()
     if not cells:
         raise _Fault(f"{shown(text)} is not a date written {form}; correct it, or list it under missing")
-    shape = re.escape(form).replace("dd", r"\d{1,2}").replace("mm", r"\d{1,2}").replace("yyyy", r"\d{4}")
+    shape = re.escape(form).replace("dd", r"\d{1,2}").replace("mmm", _WORD.pattern).replace("mm", r"\d{1,2}")
+    shape = shape.replace("yyyy", r"\d{4}")
     return re.sub(rf"(?<!\d){shape}(?!\d)", lambda part: _iso(part[0], form), text)
 
 
@@ -221,8 +244,9 @@ def _iso(text: str, form: str) -> str:
 
 def _numbered(text: str, prepare: Preparation, decimal: str, cells: bool) -> str:
     """A number in the file's own notation, without marks between thousands."""
-    mark = prepare.decimal or decimal
-    group = prepare.thousands
+    mark, group = prepare.decimal or decimal, prepare.thousands
+    if prepare.unit is not None:
+        text = text.replace(prepare.unit, "") if cells else without_unit(text, prepare.unit)
     whole = rf"\d{{1,3}}(?:{re.escape(group)}\d{{3}})+|\d+" if group else r"\d+"
     shape = rf"[+-]?(?:{whole})(?:{re.escape(mark)}\d+)?"
 
@@ -239,6 +263,18 @@ def _numbered(text: str, prepare: Preparation, decimal: str, cells: bool) -> str
         return text
     grouped = rf"(?<![\d.,])\d{{1,3}}(?:{re.escape(group)}\d{{3}})+(?:{re.escape(mark)}\d+)?(?![\d.,])"
     return re.sub(grouped, lambda part: plain(part[0]), text, flags=re.ASCII)
+
+
+def without_unit(text: str, unit: str) -> str:
+    """A number without the unit in front of it or behind it.
+
+    >>> without_unit("-£ 34,250.00", "£"), without_unit("5.5%", "%"), without_unit("km 5 km", "km")
+    ('-34,250.00', '5.5', '5 km')
+    """
+    sign, plain = "", text.strip()
+    if plain[:1] in ("+", "-") and plain[1:].lstrip().startswith(unit):
+        sign, plain = plain[0], plain[1:].lstrip()
+    return sign + (plain.removeprefix(unit) if plain.startswith(unit) else plain.removesuffix(unit)).strip()
 
 
 def _derivation(prepare: Preparation, mapping: Mapping[str, str]) -> Callable[[str], str | None]:

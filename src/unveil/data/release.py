@@ -423,7 +423,7 @@ def _check(release: Release) -> None:
     if not release.groups:
         raise ReleaseError("the release has no rows")
     if release.labels and len(set(release.labels)) != release.groups:
-        raise ReleaseError("the labels of the groups are not one for each")
+        raise ReleaseError("each group needs one label")
     for index, one in release.perturbed.items():
         if not 0 <= index < len(release.attributes):
             raise ReleaseError("a perturbed attribute is not one of the release's")

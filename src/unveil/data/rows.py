@@ -86,7 +86,7 @@ class PublishedRows(AttributeList):
 def rows_of(release: Release) -> PublishedRows:
     """A release row by row. Whoever needs rows is told where they are not told apart."""
     if len(release.blocks) > 1 or release.groups < release.rows:
-        raise NotApplicable("rows are not told apart: links are hidden in groups of several")
+        raise NotApplicable("rows cannot be told apart: links are hidden in groups of several")
     block = release.blocks[0]
     columns, wide = [], {}
     for index, (attribute, regions) in enumerate(zip(release.attributes, release.regions, strict=True)):

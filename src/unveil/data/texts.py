@@ -1,12 +1,13 @@
 """Texts that point at people: addresses, telephone numbers, names, sentences. By a column's values, not its name."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["MISSING_WORDS", "names_people"]
+__all__ = ["MISSING_WORDS", "names_conditions", "names_people"]
 
 # What people write where there is no value; in lower case.
 _ONE_WORD = (
@@ -60,7 +61,7 @@ def names_people(texts: Sequence[str], rows: ArrayLike) -> str | None:
         return f"{share:.0%} of its different texts look like a surname and a first name"
     if share := _first_names(kept):
         return f"{share:.0%} of its different texts look like a first name and a surname"
-    words = np.array([len(text.split()) for text, _ in kept], dtype=np.float64)
+    words = np.array([sum(any(map(str.isalnum, word)) for word in text.split()) for text, _ in kept], dtype=np.float64)
     length = float(np.average(words, weights=[n for _, n in kept]))
     apart = len(kept) / sum(n for _, n in kept)
     of_words = sum(not any(map(str.isdigit, text)) for text, _ in kept) / len(kept)
@@ -68,6 +69,26 @@ def names_people(texts: Sequence[str], rows: ArrayLike) -> str | None:
     if titles or (length >= SEVERAL and apart >= 0.1) or (length >= 2 * SEVERAL and apart >= 0.02):
         return f"free text: {len(kept):,} different texts of {length:.1f} words on average"
     return None
+
+
+# How conditions begin in the six languages that words of roles are in; after accents are gone.
+_CONDITIONS = re.compile(
+    r"(?:^|[^a-z])(?:hiv|aids|adhd|tdah|copd|bpco|epoc|covid|diabet|depress|epilep|asthma|asthme|asma\b|astma|autis|dyslex|dyslekt|"
+    r"dislex|schizo|esquizo|migr[ae]|emicran|infar[ck]t|cancer|kanker|krebs|carcin|karzin|tumou?r|leuk|leuc|fra[ck]tur|frattur|"
+    r"anxi|angst|hepatit|demen|alzheimer|parkinson|arthr|artros|artrit|hypertens|hypertonie|ipertens|hipertens|pneumon|"
+    r"bronchit|bronquit|gastrit|ulcer|ulkus|stroke|schlaganfall|ictus|avc\b|anorex|bulimi|burn-?out|alcohol|alkohol|"
+    r"pregnan|schwanger|grossesse|embaraz|zwanger|gravidanz|lombalg|lumbalg|tendin|sclero|sklero|esclero|insuffi[cz]ien)"
+)
+FEW_CONDITIONS, PART_OF_THEM = 3, 0.2  # different texts, and the share of them, that make a column one of conditions
+
+
+def names_conditions(texts: Sequence[str]) -> str | None:
+    """What in these different texts says how people are; None if too few do."""
+    plain = ("".join(c for c in unicodedata.normalize("NFKD", t) if not unicodedata.combining(c)) for t in texts)
+    found = sum(_CONDITIONS.search(text.casefold()) is not None for text in plain)
+    if found < FEW_CONDITIONS or found < PART_OF_THEM * len(texts):
+        return None
+    return f"{found:,} of its {len(texts):,} different texts name illnesses or other conditions"
 
 
 def _first_names(texts: list[tuple[str, int]]) -> float:

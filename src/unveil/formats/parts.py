@@ -38,9 +38,17 @@ class TablePart:
 
 def is_many(path: object) -> bool:
     """Whether a path names a table of many files: a folder, or a pattern."""
-    if not isinstance(path, Path) or path.is_dir():
-        return isinstance(path, Path) and bool(path.name)
+    if not isinstance(path, Path) or _is_single(path):
+        return False
+    if path.is_dir():
+        return bool(path.name)
     return glob.has_magic(str(path)) and not sheet_file(path)[0].exists()
+
+
+def _is_single(path: Path) -> bool:
+    """Whether a table of this kind is always one file."""
+    ending = sheet_file(path)[0].suffix.lower()
+    return ending in BINARY and ending not in TYPED
 
 
 def folder_of(path: Path) -> Path:
@@ -67,7 +75,7 @@ def part_files(path: Path, error: type[UnveilError]) -> tuple[TablePart, ...]:
     if len(endings) > 1:
         kinds = " and ".join(shown(ending) for ending in endings[:2])
         raise error(f"{path}: holds files of several kinds, {kinds}; name one kind: '{path}/*{endings[0]}'")
-    if endings[0] in BINARY and endings[0] not in TYPED:
+    if _is_single(parts[0].path):
         raise error(f"{path}: a table of many files is CSV, Parquet or Arrow, not {endings[0]}; name one file")
     keys = [tuple(name for name, _ in part.labels) for part in parts]
     for part, own in zip(parts, keys, strict=True):

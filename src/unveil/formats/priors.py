@@ -34,7 +34,7 @@ def read_fact(path: str | Path, rows: int, **dialect: Any) -> tuple[tuple[str, .
     column = columns.columns[FACT]
     values = tuple(sorted(text for text in column.texts if text))
     if len(values) < 2:
-        raise UsageError(f"{path}, {FACT}: {len(values)} value is told of anybody; a fact that varies is needed")
+        raise UsageError(f"{path}, {FACT}: {len(values)} different value; a fact that varies is needed")
     place = {value: number for number, value in enumerate(values)}
     labels = np.array([place.get(text, -1) for text in column.texts], dtype=np.int64)[column.text_of_row]
     if ROW not in columns.columns:
@@ -47,7 +47,7 @@ def read_fact(path: str | Path, rows: int, **dialect: Any) -> tuple[tuple[str, .
         raise UsageError(f"{path}, {ROW}: {shown(wrong)} is not a row of the original, 1 to {rows:,}")
     number = np.array([int(t) for t in said.texts])[said.text_of_row] - 1
     if len(np.unique(number)) < len(number):
-        raise UsageError(f"{path}, {ROW}: a row stands there twice")
+        raise UsageError(f"{path}, {ROW}: a row appears there twice")
     found = np.full(rows, -1, dtype=np.int64)
     found[number] = labels
     return values, found, None
@@ -139,5 +139,5 @@ def _code(attribute: Attribute, text: str, decimal: str, where: str) -> int:
         raise UsageError(f"{where}: {error.args[0]}") from None
     code = int(np.asarray(region.single())[0])
     if code < 0:
-        raise UsageError(f"{where}: {shown(text)} stands for several values; a pseudo-count is that of one value")
+        raise UsageError(f"{where}: {shown(text)} stands for several values; a pseudo-count belongs to one value")
     return code

@@ -105,7 +105,7 @@ def _read(
     }
     if is_project(path):
         return behind_glass(read_project_table, path, error=error, published=published, **dialect)
-    return _read_text(path, error=error, **dialect)
+    return _read_text(path, error=error, headed=not published, **dialect)
 
 
 def read_part(

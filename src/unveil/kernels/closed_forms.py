@@ -143,19 +143,16 @@ def _run(rows, numbers, first, part, c, value, v, o, table, lanes, key, left, op
             if rows == FOUR:
                 number[1, k] = uniform(bits, np.uint64(1))
             _gather(rows, parts, part, c + k * rows, value, v + k * rows, table, weight, k)
+        chances = width if wanted else 0  # of how many lanes
         if rows == TWO:
             _two(weight, number, whole, width)
+            _chances_two(weight, number, chance, chances)
         elif rows == THREE:
             _three(weight, number, whole, width)
+            _chances_three(weight, number, chance, chances)
         else:
             _four(weight, number, whole, width)
-        if wanted:
-            if rows == TWO:
-                _chances_two(weight, number, chance, width)
-            elif rows == THREE:
-                _chances_three(weight, number, chance, width)
-            else:
-                _chances_four(weight, number, chance, width)
+            _chances_four(weight, number, chance, chances)
         for k in range(width):
             if number[2, k] < TINY:
                 left[opened] = begin + k - first
@@ -218,6 +215,21 @@ def _gather(rows, parts, part, c, value, v, table, weight, k):
                     weight[i * rows + j, k] *= table[more, np.uint64(value[v + j])]
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _matchings(weight, k):
+    """The weights of the six matchings of three cells and three values in lane ``k``."""
+    a0, a1, a2 = weight[0, k], weight[1, k], weight[2, k]
+    b0, b1, b2 = weight[3, k], weight[4, k], weight[5, k]
+    c0, c1, c2 = weight[6, k], weight[7, k], weight[8, k]
+    return a0 * b1 * c2, a0 * b2 * c1, a1 * b0 * c2, a1 * b2 * c0, a2 * b0 * c1, a2 * b1 * c0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _row_of_four(weight, at, k):
+    """The weights of a cell and four values in lane ``k``, from row ``at`` on."""
+    return weight[at, k], weight[at + 1, k], weight[at + 2, k], weight[at + 3, k]
+
+
 @njit(cache=True, nogil=True)
 def _two(weight, number, whole, width):
     """Of each lane of `weight` (cells · values, lanes) the sum over the 2 matchings, and the one at a random number.
@@ -247,15 +259,12 @@ def _chances_two(weight, number, out, width):
 def _three(weight, number, whole, width):
     """As `_two`, for 3 cells and 3 values."""
     for k in range(width):
-        a0, a1, a2 = weight[0, k], weight[1, k], weight[2, k]
-        b0, b1, b2 = weight[3, k], weight[4, k], weight[5, k]
-        c0, c1, c2 = weight[6, k], weight[7, k], weight[8, k]
-        s0 = a0 * b1 * c2
-        s1 = s0 + a0 * b2 * c1
-        s2 = s1 + a1 * b0 * c2
-        s3 = s2 + a1 * b2 * c0
-        s4 = s3 + a2 * b0 * c1
-        total = s4 + a2 * b1 * c0
+        s0, x02, x10, x12, x20, x21 = _matchings(weight, k)
+        s1 = s0 + x02
+        s2 = s1 + x10
+        s3 = s2 + x12
+        s4 = s3 + x20
+        total = s4 + x21
         number[2, k] = total
         x = number[0, k] * total
         # Sums of comparisons, since a branch on a random number is mispredicted half the time.
@@ -269,12 +278,8 @@ def _three(weight, number, whole, width):
 def _chances_three(weight, number, out, width):
     """As `_chances_two`."""
     for k in range(width):
-        a0, a1, a2 = weight[0, k], weight[1, k], weight[2, k]
-        b0, b1, b2 = weight[3, k], weight[4, k], weight[5, k]
-        c0, c1, c2 = weight[6, k], weight[7, k], weight[8, k]
+        x01, x02, x10, x12, x20, x21 = _matchings(weight, k)
         r = 1.0 / max(number[2, k], TINY)
-        x01, x02, x10 = a0 * b1 * c2, a0 * b2 * c1, a1 * b0 * c2
-        x12, x20, x21 = a1 * b2 * c0, a2 * b0 * c1, a2 * b1 * c0
         out[0, k] = (x01 + x02) * r
         out[1, k] = (x10 + x12) * r
         out[2, k] = (x20 + x21) * r
@@ -290,10 +295,10 @@ def _chances_three(weight, number, out, width):
 def _four(weight, number, whole, width):
     """As `_two`, for 4 cells and 4 values: the first two cells' values, then a second number for the other two."""
     for k in range(width):
-        a0, a1, a2, a3 = weight[0, k], weight[1, k], weight[2, k], weight[3, k]
-        b0, b1, b2, b3 = weight[4, k], weight[5, k], weight[6, k], weight[7, k]
-        c0, c1, c2, c3 = weight[8, k], weight[9, k], weight[10, k], weight[11, k]
-        d0, d1, d2, d3 = weight[12, k], weight[13, k], weight[14, k], weight[15, k]
+        a0, a1, a2, a3 = _row_of_four(weight, 0, k)
+        b0, b1, b2, b3 = _row_of_four(weight, 4, k)
+        c0, c1, c2, c3 = _row_of_four(weight, 8, k)
+        d0, d1, d2, d3 = _row_of_four(weight, 12, k)
         y01, y02, y03 = c0 * d1 + c1 * d0, c0 * d2 + c2 * d0, c0 * d3 + c3 * d0
         y12, y13, y23 = c1 * d2 + c2 * d1, c1 * d3 + c3 * d1, c2 * d3 + c3 * d2
         s0 = a0 * b1 * y23
@@ -324,8 +329,9 @@ def _four(weight, number, whole, width):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _orders(a0, a1, a2, a3, b0, b1, b2, b3, r):
+def _orders(a, b, r):
     """Of two cells: r times the weight of each two values, in both orders."""
+    (a0, a1, a2, a3), (b0, b1, b2, b3) = a, b
     first = (a0 * b1 + a1 * b0) * r, (a0 * b2 + a2 * b0) * r, (a0 * b3 + a3 * b0) * r
     return first, ((a1 * b2 + a2 * b1) * r, (a1 * b3 + a3 * b1) * r, (a2 * b3 + a3 * b2) * r)
 
@@ -349,10 +355,8 @@ def _chances_pair(out, at, k, a, b, others):
 def _chances_four(weight, number, out, width):
     """As `_chances_two`."""
     for k in range(width):
-        a0, a1, a2, a3 = weight[0, k], weight[1, k], weight[2, k], weight[3, k]
-        b0, b1, b2, b3 = weight[4, k], weight[5, k], weight[6, k], weight[7, k]
-        c0, c1, c2, c3 = weight[8, k], weight[9, k], weight[10, k], weight[11, k]
-        d0, d1, d2, d3 = weight[12, k], weight[13, k], weight[14, k], weight[15, k]
+        a, b = _row_of_four(weight, 0, k), _row_of_four(weight, 4, k)
+        c, d = _row_of_four(weight, 8, k), _row_of_four(weight, 12, k)
         r = 1.0 / max(number[2, k], TINY)
-        _chances_pair(out, 0, k, (a0, a1, a2, a3), (b0, b1, b2, b3), _orders(c0, c1, c2, c3, d0, d1, d2, d3, r))
-        _chances_pair(out, 8, k, (c0, c1, c2, c3), (d0, d1, d2, d3), _orders(a0, a1, a2, a3, b0, b1, b2, b3, r))
+        _chances_pair(out, 0, k, a, b, _orders(c, d, r))
+        _chances_pair(out, 8, k, c, d, _orders(a, b, r))

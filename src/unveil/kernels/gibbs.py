@@ -36,8 +36,7 @@ def weigh_cells(cells, offset, log_share, out):
     at `offset[a]`. Cost: cells · attributes · values.
     """
     for c in range(cells.shape[0]):
-        for s in range(out.shape[1]):
-            out[c, s] = 0.0
+        out[c] = 0.0
         for a in range(cells.shape[1]):
             row = offset[a] + cells[c, a]
             for s in range(out.shape[1]):
@@ -67,14 +66,13 @@ def add_products(cells, offset, share, out):
 
 @njit(cache=True, nogil=True)
 def scaled_cells(cells, offset, share, out):
-    """`multiply_cells` with `share` at most 1; rows that get small are divided by their maximum.
+    """Fill `out` with products of the shares of a cell's regions; rows that get small are divided by their maximum.
 
     Returns the smallest maximum before that, 0 if a row is lost.
     """
     least = 1.0
     for c in range(cells.shape[0]):
-        for s in range(out.shape[1]):
-            out[c, s] = 1.0
+        out[c] = 1.0
         for a in range(cells.shape[1]):
             row = offset[a] + cells[c, a]
             for s in range(out.shape[1]):
@@ -240,16 +238,15 @@ def draw_parameters(prior, count, before, key, counter, mean, share):
 
 @njit(cache=True, nogil=True)
 def draw_all(
-    count, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, power, mirror, possible, key,
-    counter, mean, share,
+    count, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, power, mirror, key, counter, mean,
+    share,
 ):  # fmt: skip
     """For each attribute `spread` its regions' rows and `draw_parameters`; returns the counter after the last draw.
 
     Flat arrays hold the (values, codes) of attribute a from `place[a]`; its regions are the rows of `count` (regions,
     values) from `row[a]`. Where `smoothed`, rows are spread over centres (`near`, `centre`, `weight` as in
     `spread_over_centres`). `drawn`: the shares so far, mirrored if `mirror`. `power` (attributes,): what the likelihood
-    of an attribute's codes is raised to. `possible`, if not empty: flat, the codes that rows can have; others are drawn
-    as one and keep their proportions, which nothing depends on. One call: for small tables calls are dear.
+    of an attribute's codes is raised to. One call: for small tables calls are dear.
     """
     values = count.shape[1]
     for a in range(place.shape[0] - 1):
@@ -266,46 +263,7 @@ def draw_all(
         before = shares if mirror else shares[:0]
         prior, middle = beta[lo:hi].reshape(values, codes), mean[lo:hi].reshape(values, codes)
         new = share[lo:hi].reshape(values, codes)
-        if possible.shape[0] == 0:
-            counter = draw_parameters(prior, table * power[a], before, key, counter, middle, new)
-        else:
-            some = possible[lo:hi].reshape(values, codes)
-            counter = _draw_possible(prior, table, power[a], shares, some, mirror, key, counter, middle, new)
-    return counter
-
-
-@njit(cache=True, nogil=True)
-def _draw_possible(prior, count, power, before, possible, mirror, key, counter, mean, share):
-    """`draw_parameters`, all codes of a value that are not possible as one: it has the law of their sum."""
-    codes = prior.shape[1]
-    shape, was, drawn = np.empty(codes + 1), np.empty(codes + 1), np.empty(codes + 1)
-    for s in range(prior.shape[0]):
-        total, rest, rest_was, kept = 0.0, 0.0, 0.0, 0
-        for v in range(codes):
-            each = prior[s, v] + count[s, v] * power
-            mean[s, v] = each
-            total += each
-            if possible[s, v]:
-                shape[kept], was[kept] = each, before[s, v]
-                kept += 1
-            else:
-                rest += each
-                rest_was += before[s, v]
-        if kept < codes:
-            shape[kept], was[kept] = rest, rest_was
-        some = kept + np.int64(kept < codes)
-        if mirror:
-            counter = _reflected(shape[:some], total, was[:some], key, counter, drawn[:some])
-        else:
-            counter = dirichlet(shape[:some], key, counter, drawn[:some])
-        times, at = drawn[kept] / max(rest_was, 1e-300), 0
-        for v in range(codes):
-            mean[s, v] /= total
-            if possible[s, v]:
-                share[s, v] = drawn[at]
-                at += 1
-            else:
-                share[s, v] = max(before[s, v] * times, 1e-300)
+        counter = draw_parameters(prior, table * power[a], before, key, counter, middle, new)
     return counter
 
 
@@ -369,9 +327,7 @@ def warm():
     runs = np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32)
     near = np.zeros(1, np.bool_), np.array([0, 2]), np.array([0, 1]), np.ones(2)
     new = np.empty(4), np.empty(4)
-    for possible in (np.zeros(0, np.bool_), np.array([True, False, True, True])):
-        state = flat, flat, np.ones(1), True, possible
-        draw_all(np.ones((1, 2), np.int64), place, row, *runs, *near, *state, key, counter, *new)
+    draw_all(np.ones((1, 2), np.int64), place, row, *runs, *near, flat, flat, np.ones(1), True, key, counter, *new)
     add_runs(flat, place, row, *runs, np.empty((1, 2)))
     tables = np.zeros(1, np.int32), np.array([0, 1]), np.array([0, 1])
     scaled_tables(flat, place, row, *runs, *tables, np.empty((1, 2)))

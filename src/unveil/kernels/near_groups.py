@@ -113,6 +113,13 @@ def _at_least(at, place, low, high):
     return far
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _push(stack, waiting, one, other, first):
+    """Put both on the stack, `one` on top if it is taken `first`; returns how many wait."""
+    stack[waiting], stack[waiting + 1] = (other, one) if first else (one, other)
+    return waiting + 2
+
+
 @njit(cache=True, nogil=True)
 def _farthest(place, point, group, order, start, stop, left, low, high, first, stack):
     """Which of the rows left lies farthest from `place`; the first of equals."""
@@ -136,9 +143,7 @@ def _farthest(place, point, group, order, start, stop, left, low, high, first, s
             continue
         one, other = left[at], left[at] + 1
         nearer = first[one] >= 0 and _at_most(one, place, low, high) > _at_most(other, place, low, high)
-        stack[waiting] = other if nearer else one
-        stack[waiting + 1] = one if nearer else other  # taken first: the farther half
-        waiting += 2
+        waiting = _push(stack, waiting, one, other, nearer)  # taken first: the farther half
     return best
 
 
@@ -217,9 +222,7 @@ def _take_nearest(
             continue
         one, other = left[at], left[at] + 1
         nearer = first[one] >= 0 and _at_least(one, place, low, high) < _at_least(other, place, low, high)
-        stack[waiting] = other if nearer else one
-        stack[waiting + 1] = one if nearer else other
-        waiting += 2
+        waiting = _push(stack, waiting, one, other, nearer)
     for j in range(held):
         group[near[j]] = number
         for a in range(point.shape[1]):

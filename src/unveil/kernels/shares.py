@@ -37,6 +37,21 @@ def _hand_down(slope, atoms, leaf, parent):
         slope[leaf[e]] += slope[atoms + e]
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _inside(i, start, piece, weight, size):
+    # The share of the i-th set.
+    whole = 0.0
+    for j in range(start[i], start[i + 1]):
+        whole += _weight(weight, j) * size[piece[j]]
+    return whole
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _note(i, each, start, piece, weight, slope):
+    for j in range(start[i], start[i + 1]):
+        slope[piece[j]] += _weight(weight, j) * each
+
+
 @njit(cache=True, nogil=True)
 def expected_counts(prior, weight, count, sums, rounds):
     """(atoms,) how the counts of the sets spread over their atoms at the mode, by `rounds` of EM; see share_chain."""
@@ -53,12 +68,7 @@ def expected_counts(prior, weight, count, sums, rounds):
             slope[e] = 0.0
         _add_up(size, atoms, leaf, parent)
         for i in range(count.shape[0]):
-            whole = 0.0
-            for j in range(start[i], start[i + 1]):
-                whole += _weight(weight, j) * size[piece[j]]
-            each = count[i] / whole
-            for j in range(start[i], start[i + 1]):
-                slope[piece[j]] += _weight(weight, j) * each
+            _note(i, count[i] / _inside(i, start, piece, weight, size), start, piece, weight, slope)
         _hand_down(slope, atoms, leaf, parent)
         total = 0.0
         for a in range(atoms):
@@ -86,17 +96,13 @@ def _slope(x, prior, weight, count, sums, size, slope, levelled):
         slope[e] = 0.0
     _add_up(size, atoms, leaf, parent)
     for i in range(count.shape[0]):
-        inside = 0.0
-        for j in range(start[i], start[i + 1]):
-            inside += _weight(weight, j) * size[piece[j]]
+        inside = _inside(i, start, piece, weight, size)
         if not inside > 0.0:
             return -np.inf
-        each = count[i] / inside
         n += count[i]
         if levelled:
             level += count[i] * np.log(inside)
-        for j in range(start[i], start[i + 1]):
-            slope[piece[j]] += _weight(weight, j) * each
+        _note(i, count[i] / inside, start, piece, weight, slope)
     if not whole < np.inf:
         return -np.inf
     _hand_down(slope, atoms, leaf, parent)

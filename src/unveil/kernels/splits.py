@@ -16,11 +16,13 @@ __all__ = ["assign", "count_children", "cut_bounds", "list_children", "split"]
 
 
 @njit(cache=True, nogil=True)
-def sort_classes(words, shift, mask, classes, low, high, slot, child):
+def sort_classes(axes, tables, j, level, words, shift, mask, low, high, slot, child):
     """Write to ``child`` which child each record of a node goes to, when each class of a level that has records is one.
 
-    ``classes`` (codes,) is the level. Returns the number of children, with the records of each in ``slot``.
+    ``words`` hold the codes of axis ``j``. Returns the number of children, with the records of each in ``slot``.
     """
+    at = axes[j, TABLE] + level * axes[j, STRIDE]
+    classes = tables[0, at : at + axes[j, STRIDE]]
     first = classes[low]
     span = classes[high] - first + 1
     for c in range(span):
@@ -44,13 +46,6 @@ def sort_classes(words, shift, mask, classes, low, high, slot, child):
 
 
 @njit(cache=True, nogil=True)
-def level_classes(axes, tables, j, level):
-    """The class of each code of axis ``j`` at a level of its hierarchy."""
-    at = axes[j, TABLE] + level * axes[j, STRIDE]
-    return tables[0, at : at + axes[j, STRIDE]]
-
-
-@njit(cache=True, nogil=True)
 def node_words(packed, axes, field, i, j, start, stop):
     """The words, shift and mask of a node's codes on axis ``j``, and the words that hold a field."""
     words = packed[axes[j, WORD], start[i] : stop[i]]
@@ -63,19 +58,15 @@ def count_children(
     out,
 ):  # fmt: skip
     """Histograms of the field's values in the proposed children of ``nodes``, from row ``row_from`` of ``out`` on."""
-    value_shift = np.uint64(field[SHIFT])
-    value_mask = np.uint64(field[MASK])
-    heavy_shift = np.uint64(weight[SHIFT])
-    heavy_mask = np.uint64(weight[MASK])
+    value_shift, value_mask = np.uint64(field[SHIFT]), np.uint64(field[MASK])
+    heavy_shift, heavy_mask = np.uint64(weight[SHIFT]), np.uint64(weight[MASK])
     for n in range(nodes.shape[0]):
-        i = nodes[n]
+        i, first = nodes[n], row_from[n]
         j = axis[i]
-        first = row_from[n]
         words, shift, mask, values = node_words(packed, axes, field, i, j, start, stop)
         heavy = packed[weight[WORD], start[i] : stop[i]]
         if kind[i] == CLASSES:
-            classes = level_classes(axes, tables, j, cut[i])
-            sort_classes(words, shift, mask, classes, low[i, j], high[i, j], slot, child)
+            sort_classes(axes, tables, j, cut[i], words, shift, mask, low[i, j], high[i, j], slot, child)
             for r in range(values.shape[0]):
                 value = np.int64((values[r] >> value_shift) & value_mask)
                 out[first + child[r], value] += np.int64((heavy[r] >> heavy_shift) & heavy_mask) + 1
@@ -100,16 +91,13 @@ def list_children(
 
     ``begin`` (children,) is where each child's records go; it ends as where they end.
     """
-    index_shift = np.uint64(index[SHIFT])
-    index_mask = np.uint64(index[MASK])
+    index_shift, index_mask = np.uint64(index[SHIFT]), np.uint64(index[MASK])
     for n in range(nodes.shape[0]):
-        i = nodes[n]
+        i, first = nodes[n], row_from[n]
         j = axis[i]
-        first = row_from[n]
         words, shift, mask, numbers = node_words(packed, axes, index, i, j, start, stop)
         if kind[i] == CLASSES:
-            classes = level_classes(axes, tables, j, cut[i])
-            sort_classes(words, shift, mask, classes, low[i, j], high[i, j], slot, child)
+            sort_classes(axes, tables, j, cut[i], words, shift, mask, low[i, j], high[i, j], slot, child)
             for r in range(numbers.shape[0]):
                 at = first + child[r]
                 out[begin[at]] = np.int64((numbers[r] >> index_shift) & index_mask)
@@ -165,8 +153,7 @@ def split(
         shift = np.uint64(axes[j, SHIFT])
         mask = np.uint64(axes[j, MASK])
         if kind[i] == CLASSES:
-            classes = level_classes(axes, tables, j, cut[i])
-            found = sort_classes(codes, shift, mask, classes, low[i, j], high[i, j], slot, child)
+            found = sort_classes(axes, tables, j, cut[i], codes, shift, mask, low[i, j], high[i, j], slot, child)
             at = begin
             for c in range(found):
                 child_start[first + c] = at

@@ -69,8 +69,8 @@ def sweep(
     collect(cells, offset, tally, counts)
     mean, new = np.empty_like(drawn), np.empty_like(drawn)
     reached = draw_all(
-        counts, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, power, mirror,
-        np.zeros(0, np.bool_), ~key, counter, mean, new,
+        counts, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, power, mirror, ~key, counter,
+        mean, new,
     )  # fmt: skip
     drawn[:] = new
     return reached

@@ -47,12 +47,16 @@ class Banner:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a table: its text, small print under it, and how it is set (num, code, quiet, a verdict)."""
+    """One cell of a table: its text, small print under it, and how it is set (num, code, quiet, a verdict).
+
+    `meaning`: what a click on it explains, on a page.
+    """
 
     text: str
     small: str = ""
     kind: str = ""
     span: int = 1  # rows it reaches over; 0: the cell above reaches over this one
+    meaning: str = ""
 
 
 def num(text: str, small: str = "") -> Cell:

@@ -23,25 +23,28 @@ from unveil.formats.output import write_whole
 from unveil.report.blocks import Block, Chart, Heading
 from unveil.report.reading import names_of, read_document
 from unveil.report.sections import blocks_of
+from unveil.report.translation import block_in, words_of
 from unveil.report.wording import SIGNS, VERDICTS, clean
 
-__all__ = ["chart_library", "render_page", "render_sections", "style_sheet"]
+__all__ = ["chart_library", "render_page", "render_sections", "style_sheet", "templates"]
 
 # Signs that could end a script element or open a comment in it.
 _INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
-def render_page(document: Document | dict[str, Any]) -> str:
+def render_page(document: Document | dict[str, Any], language: str = "en") -> str:
     """The report of a document of any kind, as one page. The same document gives the same page."""
     read = read_document(document)
     names = names_of(read)
-    html, specs = render_sections(read)
+    html, _, specs = render_sections(read, language=language)
     bundle, start, style = chart_library(), _part("report.js"), style_sheet()
     return (
-        _pages()
+        templates()
         .get_template("report.html.j2")
         .render(
             sections=html,
+            language=language,
+            t=words_of(read, language),
             kind=read.document,
             of=", ".join(names.of(r) for r in names.releases[:4]),
             specs=specs,
@@ -53,15 +56,25 @@ def render_page(document: Document | dict[str, Any]) -> str:
     )
 
 
-def render_sections(document: Document | dict[str, Any]) -> tuple[Markup, Markup]:
-    """The report's sections for a page that somebody else frames, and their charts as JSON: no script, no style."""
+def render_sections(
+    document: Document | dict[str, Any], apart: str = "", language: str = "en"
+) -> tuple[Markup, Markup, Markup]:
+    """The report's sections for a page that somebody else frames: no script, no style.
+
+    The sections but one, that one (`apart`: its address), which has its place elsewhere, and all charts as JSON.
+    """
     read = read_document(document)
     drawn = _Drawn()
-    sections = _sections(blocks_of(read, names_of(read)))
+    t = words_of(read, language)
+    sections = _sections([block_in(block, t, language) for block in blocks_of(read, names_of(read))])
     contents = [s for s in sections if s["level"] == 2 and s["second"]]
-    made = _pages().get_template("sections.html.j2")
-    html = made.render(sections=sections, contents=contents, signs=SIGNS, verdicts=VERDICTS, draw=drawn.add)
-    return Markup(html), drawn.json()
+    made = templates().get_template("sections.html.j2")
+    parts = [s for s in sections if s["id"] != apart], [s for s in sections if s["id"] == apart]
+    rest, own = (
+        Markup(made.render(sections=part, contents=contents, signs=SIGNS, verdicts=VERDICTS, draw=drawn.add, t=t))
+        for part in parts
+    )
+    return rest, own, drawn.json()
 
 
 def style_sheet() -> str:
@@ -147,9 +160,10 @@ def _part(name: str) -> str:
 
 
 @cache
-def _pages() -> Environment:
+def templates(package: str = "unveil.report") -> Environment:
+    """Templates of a package: whatever they print is escaped, and cleaned of what no reader can see."""
     return Environment(
-        loader=PackageLoader("unveil.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_inert,

@@ -20,6 +20,7 @@ __all__ = [
     "baseline_text",
     "ids_grid",
     "limit_words",
+    "meaning",
     "names_of",
     "read_document",
     "releases_head",
@@ -111,11 +112,17 @@ def baseline_text(finding: Finding) -> str:
     return "–" if finding.baseline is None else spoken(finding.baseline, finding.measure, finding.statistic)
 
 
+def meaning(name: str) -> str:
+    """What a measure says, and where it comes from."""
+    known = measure(name)
+    return " ".join(filter(None, (known.words, f"{known.source}." if known.source else "", f"See {known.page}.")))
+
+
 def title_cell(part: FindingId, more: str = "") -> Cell:
     """A measure's title with its hint."""
     known = measure(part.measure)
     hint = known.hint if part.statistic is None else known.hints.get(part.statistic, "")
-    return Cell(label(title_of(part)) + more, hint)
+    return Cell(label(title_of(part)) + more, hint, meaning=meaning(part.measure))
 
 
 def about(finding: Finding, names: Names) -> str:

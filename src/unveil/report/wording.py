@@ -25,6 +25,8 @@ def clean(text: object, most: int = LONGEST_TEXT) -> str:
     cut = str(text)[: most + 1]
     if len(cut) > most:
         cut = cut[: most - 1] + "…"
+    if cut.isprintable():
+        return cut
     plain = _ODD.sub(" ", cut)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
 

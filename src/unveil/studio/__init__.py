@@ -1,5 +1,6 @@
 """The studio: the whole job in a browser, on one's own machine. It shows files and runs commands."""
 
+import logging
 import socket
 import sys
 import threading
@@ -82,6 +83,7 @@ def prepared(
     home.make()
     studio = Studio(home, largest)
     listening = _listen(host, port)
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)  # a traceback's message may hold values
     named = f"[{host}]" if ":" in host else host
     names = (named, "localhost") if is_loopback(host) else (named,)
     hosts = tuple(f"{name}:{listening.getsockname()[1]}" for name in names)
@@ -109,6 +111,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
+        found.listen(128)  # a browser that is faster than the server waits
     except (OSError, OverflowError) as error:
         found.close()
         reason = getattr(error, "strerror", None) or str(error)

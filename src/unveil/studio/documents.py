@@ -1,8 +1,6 @@
-"""Documents as the pages show them: read and drawn once, as long as the file stays as it is."""
+"""Documents as the pages show them."""
 
 import json
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,48 +13,31 @@ from unveil.errors import UsageError
 from unveil.report import read_document, render_sections
 from unveil.studio.folder import Folder
 
-__all__ = ["Drawings", "Drawn", "repairs_of", "who_is_in"]
+__all__ = ["Drawn", "drawn_of", "repairs_of", "who_is_in"]
 
-KEPT = 8
 MOST_ROWS = 200  # people who are listed
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A document, its sections as HTML, and the charts in them."""
+    """A document, its sections as HTML, that of the frontier's chart apart, and all charts."""
 
     document: Document
     html: Markup
+    frontier: Markup
     charts: Markup
 
 
-class Drawings:
-    """The documents that were looked at last."""
-
-    def __init__(self, folder: Folder) -> None:
-        self._folder, self._lock = folder, threading.Lock()
-        self._held: OrderedDict[tuple[object, ...], Drawn] = OrderedDict()
-
-    def of(self, name: str) -> Drawn | None:
-        """A document of the folder; None if it is not there."""
-        key = (name, *self._folder.stamp(name))
-        with self._lock:
-            found = self._held.pop(key, None) or self._draw(self._folder.path / name)
-            if found is not None:
-                self._held[key] = found
-            while len(self._held) > KEPT:
-                self._held.popitem(last=False)
-            return found
-
-    def _draw(self, file: Path) -> Drawn | None:
-        try:
-            held = json.loads(file.read_text("utf-8"))
-        except OSError:
-            return None
-        except ValueError:
-            raise UsageError(f"{file.name}: not a document of unveil") from None
-        read = read_document(held)
-        return Drawn(read, *render_sections(read))
+def drawn_of(folder: Folder, name: str, language: str) -> Drawn | None:
+    """A document of the folder; None if it is not there."""
+    try:
+        held = json.loads((folder.path / name).read_text("utf-8"))
+    except OSError:
+        return None
+    except ValueError:
+        raise UsageError(f"{Path(name).name}: not a document of unveil") from None
+    read = read_document(held)
+    return Drawn(read, *render_sections(read, "chart", language))
 
 
 def repairs_of(document: Document) -> list[dict[str, Any]]:

@@ -12,10 +12,13 @@ import json
 import os
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import tomli_w
 
@@ -24,12 +27,13 @@ from unveil.errors import OutputError, UsageError, shown
 from unveil.formats.glass import BINARY
 from unveil.formats.output import write_whole
 
-__all__ = ["NAME", "TABLES", "Folder"]
+__all__ = ["NAME", "TABLES", "Folder", "Kept"]
 
 TABLES = (".csv", ".tsv", ".txt", *BINARY)
 PARTS = ("releases", "documents", "reports")
 PRIVATE = (".unveil", ".unveil/jobs", ".unveil/uploads", "people")
 NAME = re.compile(r"[^\W_][\w .+()=,-]{0,120}")  # of a file: no path, no option, nothing hidden
+T = TypeVar("T")
 _SECOND = re.compile(r"-sensitive$|-chosen$|-domains$")  # files that belong to another
 
 
@@ -43,6 +47,9 @@ class Folder:
         """The folders in it, if they are not there."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            for part in (*PARTS, *PRIVATE, "hierarchies"):
+                if (self.path / part).is_symlink():
+                    raise UsageError(f"{part}: is a link; what the studio writes stays in its folder")
             for part in PARTS:
                 (self.path / part).mkdir(exist_ok=True)
             for own in PRIVATE:
@@ -58,8 +65,7 @@ class Folder:
     @property
     def settings(self) -> dict[str, Any]:
         """What unveil.toml says; nothing if there is none."""
-        file = self.path / "unveil.toml"
-        return read_toml(file, UsageError) if file.is_file() else {}
+        return dict(_settings(self.path / "unveil.toml", *self.stamp("unveil.toml")))
 
     def save(self, changes: Mapping[str, Any]) -> None:
         """unveil.toml with these changes; None or nothing takes a key out."""
@@ -92,8 +98,8 @@ class Folder:
 
     def releases(self) -> list[str]:
         """Every table but the data file."""
-        data = self.data
-        return [name for name in self.tables() if name != data and not _SECOND.search(Path(name).stem)]
+        data = self.settings.get("original")
+        return [name for name in self.tables() if name != data and not _SECOND.search(os.path.splitext(name)[0])]
 
     def documents(self) -> list[str]:
         """Names of audits that are there, the newest first."""
@@ -102,11 +108,15 @@ class Folder:
 
     def _found(self, part: str, endings: tuple[str, ...]) -> Iterator[str]:
         home = self.path / part
+        if not home.is_dir() or (part and home.is_symlink()):
+            return
         root = self.path.resolve()
-        for file in sorted(home.iterdir()) if home.is_dir() else ():
-            named = file.suffix.lower() in endings and NAME.fullmatch(file.name)
-            if named and file.is_file() and file.resolve().is_relative_to(root):
-                yield f"{part}/{file.name}" if part else file.name
+        with os.scandir(home) as found:
+            files = sorted((one.name, one.is_symlink()) for one in found if one.is_file())
+        for name, link in files:
+            named = os.path.splitext(name)[1].lower() in endings and NAME.fullmatch(name)
+            if named and not (link and not (home / name).resolve().is_relative_to(root)):
+                yield f"{part}/{name}" if part else name
 
     def reports(self) -> list[str]:
         """Pages to hand on."""
@@ -169,8 +179,13 @@ class Folder:
     def decide(self, decision: Mapping[str, Any]) -> None:
         """One line more in decisions.jsonl; no earlier one is ever changed."""
         line = json.dumps(decision, ensure_ascii=False) + "\n"
-        with (self.path / "decisions.jsonl").open("a", encoding="utf-8") as file:
-            file.write(line)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            with os.fdopen(os.open(self.path / "decisions.jsonl", flags, 0o644), "w", encoding="utf-8") as file:
+                file.write(line)
+        except OSError as error:
+            reason = (error.strerror or "unknown reason").lower()
+            raise OutputError(f"decisions.jsonl: cannot be written ({reason})") from None
 
     def decisions(self) -> list[dict[str, Any]]:
         """The decisions so far, the newest first; a line that is none is left out."""
@@ -184,3 +199,27 @@ class Folder:
             if isinstance(one, dict):
                 found.append(one)
         return found[::-1]
+
+
+@lru_cache(8)
+def _settings(file: Path, *stamp: int) -> dict[str, Any]:
+    """What a file of settings says, as long as it stays as it is."""
+    return read_toml(file, UsageError) if any(stamp) else {}
+
+
+class Kept(Generic[T]):
+    """What was made of files: once, by one thread at a time, as long as they stay as they are."""
+
+    def __init__(self, folder: Folder, most: int) -> None:
+        self._folder, self._most, self._lock = folder, most, threading.Lock()
+        self._held: OrderedDict[tuple[object, ...], T] = OrderedDict()
+
+    def of(self, make: Callable[[], T], names: Sequence[str], *about: object) -> T:
+        """What `make` makes of these files; `about`: what else it depends on."""
+        key = (*about, *((name, *self._folder.stamp(name)) for name in names))
+        with self._lock:
+            found = self._held.pop(key) if key in self._held else make()
+            self._held[key] = found
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+            return found

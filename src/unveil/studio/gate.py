@@ -1,23 +1,28 @@
 """The gate: whatever comes to the studio passes it first, and whatever leaves gets its headers.
 
 Only our own address as Host (a name that was rebound to this machine is refused), only our own Origin for what changes
-something, and only who holds the cookie, which the one-time token of the printed address is exchanged for.
+something, only who holds the cookie, which the one-time token of the printed address is exchanged for, and on a machine
+that several people use nobody else: they may see the token in the list of processes, and cookies know no ports.
 """
 
 import hmac
 import ipaddress
+import os
 import secrets
+import socket
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Gate", "is_loopback"]
+__all__ = ["Gate", "is_loopback", "user_of"]
 
 TRIES, SECONDS = 10, 60.0  # wrong tokens or cookies in so many seconds; then every try waits
 SAFE = ("GET", "HEAD")
@@ -43,14 +48,33 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def user_of(client: tuple[str, int], server: tuple[str, int]) -> int | None:
+    """Who opened a connection within this machine, where the system says so: Linux."""
+    table = Path("/proc/net/tcp6" if ":" in client[0] else "/proc/net/tcp")
+    try:
+        found = table.read_text("ascii").partition(f": {_place(*client)} {_place(*server)} ")[2]
+        return int(found.split(maxsplit=5)[4]) if found else None
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+def _place(host: str, port: int) -> str:
+    """An address as /proc writes it: words of four bytes in the machine's order."""
+    packed = socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, host)
+    words = [packed[i : i + 4] for i in range(0, len(packed), 4)]
+    return "".join(w[:: -1 if sys.byteorder == "little" else 1].hex() for w in words).upper() + f":{port:04X}"
+
+
 @dataclass
 class Gate:
-    """The middleware. `hosts`: what a browser may call us, each with its port."""
+    """The middleware. `hosts`: what a browser may call us, each with its port; `owner`: who alone may, and root."""
 
     app: ASGIApp
     hosts: tuple[str, ...]
     scheme: str = "http"
     token: str | None = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)  # None: it was used
+    owner: int | None = field(default_factory=lambda: getattr(os, "geteuid", lambda: 0)() or None)
     clock: Callable[[], float] = time.monotonic
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _wrong: list[float] = field(default_factory=list)
@@ -85,6 +109,8 @@ class Gate:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
+        if self.owner and self._user(scope) not in (None, 0, self.owner):
+            return PlainTextResponse("This studio is another user's.", 403)
         if headers.getlist("host") not in [[host] for host in self.hosts]:
             return PlainTextResponse("This is not the address of the studio.", 421)
         origins = [f"{self.scheme}://{host}" for host in self.hosts]
@@ -105,6 +131,10 @@ class Gate:
         return PlainTextResponse(
             "Open the address that unveil studio printed. It works once; start the studio again for a new one.", 403
         )
+
+    def _user(self, scope: Scope) -> int | None:
+        client, server = scope.get("client"), scope.get("server")
+        return user_of(tuple(client), tuple(server)) if client and server and is_loopback(client[0]) else None
 
     def _navigates(self, scope: Scope, headers: Headers) -> bool:
         """A link on another page may open the studio: it brings no cookie, which is strict, and changes nothing."""

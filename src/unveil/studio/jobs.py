@@ -166,6 +166,8 @@ class Jobs:
 
     def _run(self, number: str) -> Job:
         home = self._home / number
+        if not all(_stays(word.removeprefix(f"--checkpoint={self._home}/")) for word in self.one(number).words):
+            raise UsageError("this job was not started here: it names files outside the folder")
         for name in ("ended.json", "progress.json"):
             (home / name).unlink(missing_ok=True)
         self._ended.pop(number, None)
@@ -248,6 +250,15 @@ class Jobs:
         faults = [line for line in lines if line.startswith("unveil: ")]
         said = faults[-1].removeprefix("unveil: ") if faults else "the command ended without a word"
         return {"state": "failed", "code": code, "said": said}
+
+
+def _stays(word: str) -> bool:
+    """Whether a word of a command names nothing outside the folder, which may come from somebody else, jobs and all."""
+    option, _, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    if option in ("--known", "--leave-out"):  # columns
+        return True
+    named = re.fullmatch(r"(--[a-z-]+)?", option) is not None
+    return named and not value.startswith(("/", "~", "\\")) and ".." not in re.split(r"[/\\]", value)
 
 
 def _json(file: Path) -> dict[str, Any] | None:

@@ -5,9 +5,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["LANGUAGES", "catalogue", "language_of", "text"]
+from unveil.report.translation import LANGUAGES
 
-LANGUAGES = {"en": "English", "de": "Deutsch"}
+__all__ = ["LANGUAGES", "catalogue", "language_of", "number", "text"]
 
 
 @cache
@@ -19,6 +19,11 @@ def catalogue() -> dict[str, dict[str, str]]:
 def text(language: str, key: str, **values: Any) -> str:
     """A text in a language, with its values put in."""
     return catalogue()[key][language].format(**values)
+
+
+def number(language: str, count: int) -> str:
+    """A count with its thousands apart."""
+    return f"{count:,}".replace(",", "," if language == "en" else ".")
 
 
 def language_of(chosen: str | None, accepted: str) -> str:

@@ -1,31 +1,32 @@
 """What every page needs: its template, its language, forms, and errors as one sentence."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from unveil.data.schema import Schema, read_schema
 from unveil.errors import UnveilError, UsageError
-from unveil.report.wording import clean
-from unveil.studio.documents import Drawings
-from unveil.studio.folder import Folder
+from unveil.report.page import templates
+from unveil.report.translation import translated
+from unveil.studio.documents import Drawn, drawn_of
+from unveil.studio.folder import Folder, Kept
 from unveil.studio.jobs import Jobs
-from unveil.studio.preview import Previews
-from unveil.studio.texts import LANGUAGES, language_of, text
+from unveil.studio.preview import Preview, preview_of
+from unveil.studio.texts import LANGUAGES, language_of, number, text
 
-__all__ = ["Form", "Studio", "first", "page", "screen", "submitted", "went"]
+__all__ = ["Form", "Studio", "chosen", "first", "page", "screen", "spoken_in", "submitted", "went"]
 
 STEPS = ("data", "roles", "release", "audit", "choose")
-MOST_FORM = 2**20  # bytes
+MOST_FORM, MOST_FIELDS = 2**20, 50_000  # bytes; three fields a column
 Form = dict[str, list[str]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,39 +36,52 @@ class Studio:
     folder: Folder
     largest: int  # bytes of an upload
     jobs: Jobs = field(init=False)
-    previews: Previews = field(init=False)
-    drawings: Drawings = field(init=False)
+    _previews: Kept[Preview] = field(init=False)
+    _documents: Kept[Drawn | None] = field(init=False)
+    _schemas: Kept[Schema] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "jobs", Jobs(self.folder))
-        object.__setattr__(self, "previews", Previews(self.folder))
-        object.__setattr__(self, "drawings", Drawings(self.folder))
+        for name, most in (("_previews", 32), ("_documents", 8), ("_schemas", 1)):
+            object.__setattr__(self, name, Kept(self.folder, most))
 
+    def preview(self, name: str, dialect: Mapping[str, str] | None = None, *, published: bool = False) -> Preview:
+        """The head of one of the folder's tables."""
+        asked = partial(preview_of, self.folder, name, dialect or {}, published)
+        return self._previews.of(asked, [name], *sorted((dialect or {}).items()), published)
 
-@cache
-def templates() -> Environment:
-    """Everything that a template prints is escaped, and cleaned of what no reader can see."""
-    return Environment(
-        loader=PackageLoader("unveil.studio"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    def drawn(self, name: str, language: str = "en") -> Drawn | None:
+        """A document of the folder; None if it is not there."""
+        return self._documents.of(partial(drawn_of, self.folder, name, language), [name], language)
+
+    def schema(self) -> Schema | None:
+        """The schema; None if there is none yet. Files that it names elsewhere are not watched: then it is read."""
+        file, watched = self.folder.schema, self.folder.hierarchies()
+        if not file.is_file():
+            return None
+        schema = self._schemas.of(partial(read_schema, file), ["schema.toml", *watched])
+        named = {schema.declaration(name).hierarchy for name in schema.names} - {None}
+        return schema if named <= set(watched) else read_schema(file)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether somebody has read the roles."""
+        schema = self.schema()
+        return schema is not None and schema.document.confirmed
 
 
 def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> Response:
     """A page of the studio."""
     studio: Studio = request.app.state.studio
-    chosen = request.query_params.get("lang")
-    language = language_of(chosen or request.cookies.get("lang"), request.headers.get("accept-language", ""))
+    language = spoken_in(request)
     jobs = studio.jobs.all()
     html = (
-        templates()
+        templates("unveil.studio")
         .get_template(f"{name}.html.j2")
         .render(
             t=partial(text, language),
+            said_in=lambda text: translated(text, language),
+            number=partial(number, language),
             named=lambda keys, head: [(key, text(language, head + key)) for key in keys],
             language=language,
             languages=LANGUAGES,
@@ -80,9 +94,15 @@ def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> 
         )
     )
     answer = HTMLResponse(html, status)
-    if chosen in LANGUAGES:
+    if (chosen := request.query_params.get("lang")) in LANGUAGES:
         answer.set_cookie("lang", chosen, samesite="strict", httponly=True, max_age=31_536_000)
     return answer
+
+
+def spoken_in(request: Request) -> str:
+    """The language of a page: the one that was chosen, now or earlier, else the browser's."""
+    chosen = request.query_params.get("lang") or request.cookies.get("lang")
+    return language_of(chosen, request.headers.get("accept-language", ""))
 
 
 def page(show: Callable[[Request, Studio], Response]) -> Callable[[Request], Any]:
@@ -103,7 +123,10 @@ def submitted(act: Callable[[Request, Studio, Form], Response]) -> Callable[[Req
             body += piece
             if len(body) > MOST_FORM:
                 return screen(request, "fault", status=413, said="This form is too large.")
-        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5000)
+        try:
+            form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        except ValueError:
+            return screen(request, "fault", status=413, said="This form has too many fields.")
         return await _answered(request, partial(act, request, request.app.state.studio, form))
 
     return answer
@@ -112,6 +135,12 @@ def submitted(act: Callable[[Request, Studio, Form], Response]) -> Callable[[Req
 def first(form: Form, name: str) -> str:
     """A field that is there once."""
     return form.get(name, [""])[0].strip()
+
+
+def chosen(form: Form, name: str, among: Sequence[T]) -> list[T]:
+    """What a field's numbers stand for, in a list; other numbers, and what is none, stand for nothing."""
+    texts = [str(i) for i in range(len(among))]
+    return [among[texts.index(text)] for text in form.get(name, []) if text in texts]
 
 
 def went(path: str) -> Response:

@@ -118,7 +118,7 @@ def analyst_utility(published: Release, table: Table, *, draws: int = DRAWS, see
     attributes = published.true_attributes
     for attribute in attributes:
         if held.get(attribute.name) != attribute.values:
-            raise UsageError(f"{attribute.name} is not in the table, or with another domain")
+            raise UsageError(f"{attribute.name} is not in the table, or has another domain there")
     columns = [table.columns[table.index(a.name)] for a in attributes]
     truth = PublishedRows(attributes, as_published(attributes, columns), ())
     scale = _Scale.of(truth)

@@ -27,7 +27,7 @@ def il1s(truth: Numbers, published: Numbers) -> Estimate:
     """
     both = ~np.isnan(truth) & ~np.isnan(published)
     if not both.any():
-        raise UsageError("no number is there before and after masking")
+        raise UsageError("no numeric column is there both before and after masking")
     return Estimate.exact(float(np.abs(published[both] - truth[both]).mean() / (np.sqrt(2) * _deviation(truth))))
 
 
@@ -56,7 +56,7 @@ def share_error(truth: NDArray[Any], published: NDArray[Any]) -> Estimate:
     """Total variation distance of the shares of categories: how many people's categories are in the wrong place."""
     shown = published[published >= 0]
     if not len(truth) or not len(shown):
-        raise UsageError("no category is there before and after masking")
+        raise UsageError("no categorical column is there both before and after masking")
     size = int(max(truth.max(), shown.max())) + 1
     before, after = (np.bincount(column, minlength=size) / len(column) for column in (truth, shown))
     return Estimate.exact(float(np.abs(before - after).sum() / 2))
@@ -65,7 +65,7 @@ def share_error(truth: NDArray[Any], published: NDArray[Any]) -> Estimate:
 def _known(values: Numbers) -> Numbers:
     known = values[~np.isnan(values)]
     if not len(known):
-        raise UsageError("no number is there before and after masking")
+        raise UsageError("no numeric column is there both before and after masking")
     return known
 
 

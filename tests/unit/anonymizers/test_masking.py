@@ -172,7 +172,7 @@ def test_a_missing_number_becomes_its_groups_mean() -> None:
 
 
 def test_too_few_rows_are_refused() -> None:
-    with pytest.raises(RequirementError, match="3 rows make no group of k=4"):
+    with pytest.raises(RequirementError, match="3 rows are too few for a group of k=4"):
         masked_by("microaggregation:k=4", numbers([1, 2, 3]))
 
 
@@ -383,8 +383,8 @@ def test_an_assignment_that_does_not_fit(tmp_path: Path) -> None:
         ("row,published\n1,1\n2,2\n", "row and group"),
         ("row,group\n1,1\n", "each of the published 2"),
         ("row,group\n1,1\n9,2\n", "'9' is not a row"),
-        ("row,group\n1,1\n1,2\n", "stands there twice"),
-        ("row,group\n1,1\n2,1\n", "stands there twice"),
+        ("row,group\n1,1\n1,2\n", "appears there twice"),
+        ("row,group\n1,1\n2,1\n", "appears there twice"),
     ]:
         (tmp_path / "a.csv").write_text(text)
         with pytest.raises((UsageError, SchemaError), match=words):

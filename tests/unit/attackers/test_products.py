@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from enumeration import small_releases
+from unveil.attackers.posterior import hidden
+from unveil.attackers.posterior.chain import Chain
+from unveil.attackers.posterior.hidden import HiddenModel
+from unveil.attackers.posterior.linked import linked_counts
 from unveil.attackers.posterior.products import LARGEST, CellProducts
-from unveil.kernels import gibbs
+from unveil.data.belief import Prior
+from unveil.engine import Engine
+from unveil.kernels import gibbs, matching, possible
 
+SMALL = {small.name: small for small in small_releases()}
+HIDDEN = [name for name, small in SMALL.items() if linked_counts(small.release, small.asked) is None]
 SIZES = [7, 2, 16, 5, 30]
 OFFSET = np.concatenate([[0], np.cumsum(SIZES)])[:-1].astype(np.int64) + 3  # three rows of something else before
 
@@ -126,23 +135,55 @@ def test_compiled_equals_python() -> None:
 def test_codes_that_no_row_can_have_are_drawn_as_one(mirror: bool) -> None:
     """The possible ones keep the Dirichlet's law, the others their proportions; means are those of all codes."""
     count, beta = np.array([[9], [2], [0], [0]]), np.array([1.0, 0.5, 2.0, 1.5])  # regions are codes; one value
-    each = np.arange(4, dtype=np.int32)
-    runs = np.array([0, 4]), np.array([0, 4]), np.arange(5), each, each
-    near = np.zeros(1, np.bool_), np.zeros(5, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    possible, counter = np.array([True, True, False, False]), np.uint64(0)
+    pairs = np.array([0, 1, 2, 2, 2]), np.zeros(2, np.int32), np.arange(3), np.arange(2, dtype=np.int32)
+    shape = np.array([0, 4]), *pairs, np.arange(2), np.array([0, 2]), np.array([3.5])
     drawn, mean, new, found = np.array([0.4, 0.3, 0.1, 0.2]), np.empty(4), np.empty(4), []
+    counter = np.uint64(0)
     for _ in range(8000):
-        state = beta, drawn.copy(), np.ones(1), mirror, possible
-        counter = np.uint64(gibbs.draw_all(count, *runs, *near, *state, np.uint64(3), counter, mean, new))
+        state = beta, drawn.copy(), np.ones(1), mirror, True, np.uint64(3), counter, mean, new
+        counter = np.uint64(possible.draw_possible(count, *shape, *state))
         found.append(new.copy())
         drawn = new.copy()
-    shape = beta + count[:, 0]
-    assert mean == pytest.approx(shape / shape.sum())
+    law_of = beta + count[:, 0]
+    assert mean == pytest.approx(law_of / law_of.sum())
     share = np.array(found)
     assert share[:, 3] / share[:, 2] == pytest.approx(2.0)
     assert share.sum(axis=1) == pytest.approx(1.0)
-    for part, own in ((share[:, 0], shape[0]), (share[:, 1], shape[1]), (share[:, 2:].sum(axis=1), shape[2:].sum())):
-        law = stats.beta(own, shape.sum() - own)
+    for part, own in ((share[:, 0], law_of[0]), (share[:, 1], law_of[1]), (share[:, 2:].sum(axis=1), law_of[2:].sum())):
+        law = stats.beta(own, law_of.sum() - own)
         for power in (1, 2):
             means = (part.reshape(50, -1) ** power).mean(axis=1)
             assert abs(means.mean() - law.moment(power)) <= 5 * means.std(ddof=1) / np.sqrt(50)
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_weights_of_values_that_a_group_can_have_are_those_of_all(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tempered or not, in slices and widened cells, as products and as logarithms."""
+    small = SMALL[name]
+    prior = Prior.uninformative(small.release, small.asked)
+    whole = HiddenModel.of(small.release, small.asked, prior)
+    monkeypatch.setattr(hidden, "WORTH_LEAVING", 0)
+    monkeypatch.setattr(hidden, "FEW_POSSIBLE", 2.0)
+    some = HiddenModel.of(small.release, small.asked, prior)
+    if len(whole.withheld.rows):
+        assert some.layout.possible is None
+        return
+    assert some.layout.possible is not None
+    chain = Chain.start(whole, Engine(seed=1))
+    heated = [model.layout.heated(chain.drawn, model.power(0.4)) for model in (whole, some)]
+    for theta in ([chain.theta] * 2, heated):
+        for block, other in zip(whole.hidden, some.hidden, strict=True):
+            cells = np.arange(len(block.cells), dtype=np.int32)
+            (dense, log_dense), (found, log_found) = (
+                model.weights(b, t, chain.pi, chain.current).some(cells)
+                for model, b, t in zip((whole, some), (block, other), theta, strict=True)
+            )
+            cell, value = block.groups.cell[_entry_of_pair(block.groups)], block.column
+            for mine, theirs in ((found, dense), (np.exp(log_found), np.exp(log_dense))):
+                ratio = mine[cell, value] / theirs[cell, value]
+                for c in np.unique(cell):
+                    assert ratio[cell == c] == pytest.approx(ratio[cell == c][0])  # up to a factor for each cell
+
+
+def _entry_of_pair(groups: matching.Groups) -> np.ndarray:
+    return np.repeat(np.arange(len(groups.cell)), np.repeat(np.diff(groups.value_start), np.diff(groups.start)))

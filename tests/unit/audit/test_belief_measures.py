@@ -84,6 +84,12 @@ def test_what_a_sample_cannot_say() -> None:
     assert widened(measures["belief_gain"]).high == 1
     assert widened(measures["relative_threat.max"]).high == math.inf
     assert widened(measures["relative_threat.skewness"]).high == math.inf
+    top = widened(measures["relative_threat.q95"])  # the few who are most exposed may not be in it
+    assert 0 < top.low < top.value < top.high == math.inf
+    assert widened(measures["belief_gain.q95"]).high == 1
+    assert (
+        Sample(10**6).widened(measures["relative_threat.q95"], people(5000), Estimate(2.0, 2.0, 2.0)).high == math.inf
+    )
     endless = Measure("x.q50", lambda p: Estimate.exact(math.inf), each=lambda p: np.full(50, math.inf), q=0.5)
     assert widened(endless) == Estimate(math.inf, math.inf, math.inf)
     threat = measures["global_threat"]

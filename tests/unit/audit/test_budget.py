@@ -51,7 +51,7 @@ def test_what_was_reached_is_said_and_models_cut_short_are_not(
     assert readers["learner"]["applicable"]
     assert readers["random_worlds"]["applicable"]
     assert not readers["boosted"]["applicable"]
-    assert readers["boosted"]["reason"] == "stopped before boosting had learned"
+    assert readers["boosted"]["reason"] == "stopped before boosting had finished learning"
     measured = {f.id: f.value for f in found.document.findings if f.reader == "random_worlds"}
     assert (measured["random_worlds.global_threat"] is not None) == (grace > 0)
     assert all(value is None for id, value in measured.items() if ".value:" in id)

@@ -9,6 +9,8 @@ import pytest
 from small import QI, SENSITIVE, made_schema
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.boosted import Boosted
+from unveil.attackers.posterior import contract
 from unveil.attackers.posterior.contract import ENDED, Chains
 from unveil.audit import Audit, run_audit
 from unveil.audit.case import Case
@@ -113,3 +115,19 @@ def test_the_panel_is_not_asked_where_the_audits_own_readers_decide() -> None:
         assert bool(facts["members"]) is not said
         assert any("surely exceed" in reason for reason in facts["not_asked"].values()) is said
     assert asked.verdict == decided.verdict == "exceeded"
+
+
+@pytest.mark.parametrize(("told", "digits"), [(True, False), (True, True), (False, False)])
+def test_a_dear_reader_is_asked_unless_the_others_surely_exceed(
+    told: bool, digits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is not asked is named with the reason, and the verdict stays."""
+    monkeypatch.setattr(contract, "DEAR", 0)
+    readers = {"boosted": Boosted(folds=2, rounds=5, repeats=0), "bayesian": Bayesian()}
+    found = audited(told, digits=digits, attackers=readers)
+    rows = {r["reader"]: r for r in found.document.diagnostics["readers"]}
+    assert rows["bayesian"]["applicable"]
+    assert rows["boosted"]["applicable"] == (not told or digits)
+    if told and not digits:
+        assert "surely exceeded" in rows["boosted"]["reason"]
+    assert (kind_of(found)["verdict"] == "exceeded") == told

@@ -61,6 +61,24 @@ def test_progress_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert meter.line() == "25% chains, about 72 s left"
 
 
+def test_the_time_left_follows_the_pace_of_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that got slower is seen to; work that was not needed at all is no pace."""
+    clock, shown = [0.0], list[float]()
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    meter = Meter(lambda *said: shown.append(-1.0 if said[2] is None else said[2]))
+    for second in range(1, 161):  # 60% in 160 s, then 40% in 1,200 s
+        clock[0] = float(second)
+        meter("chains", WHOLE * 6 * second // 1600, WHOLE)
+    assert shown[-1] == pytest.approx(107, abs=2)
+    for second in range(1, 601):
+        clock[0] = 160.0 + second
+        meter("chains", int(WHOLE * (0.6 + 0.4 * second / 1200)), WHOLE)
+    assert shown[-1] == pytest.approx(600, rel=0.01)
+    clock[0] += 0.1
+    meter("readers", int(WHOLE * 0.99), WHOLE)  # the rest but 1% turned out to be idle
+    assert shown[-1] == pytest.approx(30, rel=0.05)
+
+
 def test_work_that_reports_nothing_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "EVERY", 0.01)
     meter, lines = Meter(), list[str]()

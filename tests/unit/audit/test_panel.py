@@ -1,5 +1,6 @@
 """The panel: readers a little unlike the audit's own, who they are, what they cost, and that the worst counts."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -169,6 +170,41 @@ def test_time_that_is_over_ends_the_panel(monkeypatch: pytest.MonkeyPatch) -> No
     assert [m["reader"] for m in row["members"]] == ["panel:count=0.1", "panel:count=5"]
     assert "the time was over" in row["not_asked"].values()
     assert found.exit_code != 0
+
+
+def test_who_reads_the_wrong_way_round_keeps_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the panel believes whatever the release speaks against: its low figures are no evidence of safety."""
+    limits = ["global_threat <= 0.9"]
+
+    def verdicts(of: Audit) -> dict[str, str]:
+        panel = [f for f in of.document.findings if f.limit == limits[0] and (f.reader or "").startswith("panel")]
+        return {str(f.reader): f.verdict for f in panel}
+
+    calm = audited("together", limits=limits)
+    assert not any(m["alarm"] for m in facts(calm)["members"])
+    assert set(verdicts(calm).values()) == {"within"}
+    first = panel_module._Asking.attack
+
+    def attack(self: panel_module._Asking, member: panel_module.Member) -> Any:
+        found = first(self, member)
+        if not member.joined:
+            return found
+        belief = found.attackers["bayesian"]
+        least = (belief.probability == belief.probability.min(axis=1, keepdims=True)).astype(float)
+        turned = replace(belief, probability=least / least.sum(axis=1, keepdims=True))
+        return replace(found, attackers={**found.attackers, "bayesian": turned})
+
+    monkeypatch.setattr(panel_module._Asking, "attack", attack)
+    found = audited("together", limits=limits)
+    (doubted,) = (m for m in facts(found)["members"] if m["alarm"])
+    assert doubted["reader"] == "panel:joined"
+    assert "bayesian guesses right for" in doubted["alarm"]
+    others = verdicts(found)
+    assert others.pop("panel:joined") == "inconclusive"
+    assert set(others.values()) == {"within"}
+    assert any("panel:joined may be wrong: bayesian" in text for text in found.document.diagnostics["remarks"])
+    tight = audited("together", limits=["global_threat <= 0.4"]).document.findings  # what others exceed stays so
+    assert any(f.verdict == "exceeded" for f in tight)
 
 
 def test_pairs_that_depend_most_and_overlap_nowhere() -> None:

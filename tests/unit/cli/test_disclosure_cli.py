@@ -104,7 +104,7 @@ def test_a_fact_of_other_people_and_a_report(folder: Path, capsys: pytest.Captur
         (("--aligned", "--fact", "data.csv"), "has no column fact"),
         (("--aligned", "--fact", "same.csv"), "a fact that varies"),
         (("--aligned", "--fact", "far.csv"), "is not a row of the original"),
-        (("--aligned", "--fact", "twice.csv"), "stands there twice"),
+        (("--aligned", "--fact", "twice.csv"), "appears there twice"),
         (("--aligned", "--fact", "empty.csv"), "say it of everybody"),
     ],
 )

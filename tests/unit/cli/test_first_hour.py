@@ -9,7 +9,8 @@ from test_cli import run as run_cli
 
 from assisted_people import HEADER, care_register
 from exports import FRENCH, GERMAN, SURNAMES, Export, hospital_export
-from first_hour import names_in, walk
+from first_hour import commands, confirm, names_in, walk
+from messy_exports import EXPORTS
 from unveil import cli
 from unveil.catalog import anonymizer
 from unveil.data.schema import read_schema
@@ -68,6 +69,35 @@ def test_a_spreadsheet_that_somebody_keeps_by_hand(
     schema = read_schema(tmp_path / "schema.toml")
     assert {n for n in kept if schema.declaration(n).role == "sensitive"} == {"Diagnosi ICD-9", "Dipendenza"}
     assert not {"f", "m", "Femmina", "Maschio"} & {*found.columns["Sesso"].texts}
+
+
+ROLES = {
+    "insurer": ({"Né(e) le", "Prénom", "Observations"}, {"Revenu annuel", "Prestation", "Motif de l'arrêt"}),
+    "school": ({"Roepnaam", "Opmerkingen mentor", "Observaciones"}, {"Zorgindicatie", "Verzuim (uren)"}),
+    "payroll": ({"Forename(s)", "Line manager", "Comments"}, {"Basic salary", "Bonus", "Reason for absence"}),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exports_for_people_to_read(tmp_path: Path, name: str, run: Callable[[Sequence[str]], tuple[int, str]]) -> None:
+    """Titles, units, two rows of names, totals, £, months by name: no error, no name, nobody lost."""
+    ending, made = EXPORTS[name]
+    (tmp_path / f"export{ending}").write_bytes(made(300))
+    printed = []
+    for number, command in enumerate(commands(tmp_path, f"export{ending}", "mondrian:k=4")[:3]):
+        code, text = run(command)
+        assert code == 0, text
+        printed.append(text)
+        if not number:
+            confirm(tmp_path)
+    assert not names_in(tmp_path, printed)
+    schema = read_schema(tmp_path / "schema.toml")
+    named, kept = ROLES[name]
+    assert all(schema.declaration(column).role == "identifier" for column in named)
+    assert all(schema.declaration(column).role == "sensitive" for column in kept)
+    found = read_columns(tmp_path / f"release{ending}", published=True)
+    assert found.rows == 300
+    assert not named & {*found.columns}
 
 
 @pytest.mark.parametrize("scheme", ["mondrian:k=5", "mondrian:k=5,recoding=order", "anatomy:l=2", "full_domain:k=3"])

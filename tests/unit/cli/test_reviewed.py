@@ -54,7 +54,7 @@ REFUSED = {
         "check r.csv -s s.toml",
         "cannot be told",
     ),
-    "a column of * only": ("age,zip,dis\n20,*,a\n20,*,b\n", "check r.csv -s s.toml", "line 2, zip: '*' names no value"),
+    "a column of * only": ("age,zip,dis\n20,*,a\n20,*,b\n", "check r.csv -s s.toml", "line 2, zip: '*' is not a value"),
     "a notation that is not read": ("age,zip,dis\ntwenties,1,a\ntwenties,1,b\n", "check r.csv -s s.toml", "'twenties'"),
     "a requirement without a threshold": (ORIGINAL, "check r.csv -s s.toml --require k_anonymity", "k_anonymity:k="),
 }

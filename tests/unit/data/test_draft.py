@@ -523,12 +523,57 @@ def test_what_points_at_people_is_drafted_as_an_identifier(name):
         ("ziekte", Role.SENSITIVE),
         ("malattia", Role.SENSITIVE),
         ("Bruttogehalt", Role.SENSITIVE),
+        ("Roepnaam", Role.IDENTIFIER),
+        ("Motif de l'arrêt", Role.SENSITIVE),
+        ("Reason for absence", Role.SENSITIVE),
+        ("Zorgindicatie", Role.SENSITIVE),
+        ("Krankenkasse", Role.QUASI_IDENTIFIER),
         ("leeftijd", Role.QUASI_IDENTIFIER),
         ("Staatsangehörigkeit", Role.QUASI_IDENTIFIER),
     ],
 )
 def test_words_of_roles_in_six_languages(name, role):
     assert evidence_of(drafted(**{name: ["a", "b", "c"]}), name).role is role
+
+
+def test_values_that_name_conditions_are_sensitive_whatever_the_column_is_called():
+    some = ["dyslexie", "ADHD", "Épilepsie", "geen"]
+    found = evidence_of(drafted(x=some * 5, y=["kanker", "groen", "rood", "blauw"] * 5), "x")
+    assert found.role is Role.SENSITIVE
+    assert found.reasons == ("3 of its 4 different texts name illnesses or other conditions",)
+    assert evidence_of(drafted(y=["Migros", "Coop", "Aldi", "Lidl"] * 5), "y").role is Role.QUASI_IDENTIFIER
+
+
+def test_a_birth_date_without_another_date_becomes_a_year():
+    """The last birth is no day on which ages could be taken."""
+    births = [f"{1 + i % 28}-{1 + i % 12}-{1950 + i % 50}" for i in range(100)]
+    found = drafted(**{"Geb.datum": births, "Geslacht": ["m", "v"] * 50})
+    assert 'prepare = { from = "Geb.datum", date = "dd-mm-yyyy", part = "year" }' in found.toml
+    assert evidence_of(found, "Geboortejaar").kind is Kind.NUMERIC
+    beside = drafted(**{"Né(e) le": births, "Entrée": [f"1-2-20{10 + i % 9}" for i in range(100)]})
+    assert 'age_at = "Entrée"' in beside.toml
+    assert "[attributes.Âge]" in beside.toml.replace('"', "")
+
+
+@pytest.mark.parametrize(
+    ("texts", "prepare"),
+    [
+        ([f"£{i},250.00" for i in range(1, 60)], 'unit = "£", decimal = ".", thousands = ","'),
+        ([f"{i}.250,{i % 10} €" for i in range(1, 60)], 'unit = "€", decimal = ",", thousands = "."'),
+        ([f"{i}.5%" for i in range(40)], 'unit = "%", decimal = "."'),
+        ([f"{i}-Jan-2019" for i in range(1, 31)], 'date = "dd-mmm-yyyy"'),
+        ([f"{i} août 2019" for i in range(1, 31)], 'date = "dd mmm yyyy"'),
+    ],
+)
+def test_units_and_months_by_name_are_proposed(texts, prepare):
+    found = drafted(x=texts * 2)
+    assert f"prepare = {{ {prepare} }}" in found.toml
+    assert evidence_of(found, "x").kind.measured
+
+
+def test_codes_are_no_numbers_with_a_unit():
+    for texts in ([f"C{i}" for i in range(40)], [f"{i}A" for i in range(40)], [f"km {i}" for i in range(40)]):
+        assert "unit" not in drafted(x=texts * 2).toml
 
 
 def test_titles_of_jobs_that_many_rows_have_for_themselves_are_free_text():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from unveil.data.icd10 import icd10_part, icd10_rows, is_icd10
 from unveil.data.preparation import national_date, prepare_columns, written_date
 from unveil.data.schema import read_schema
+from unveil.data.schema.document import DATE_FORMATS
 from unveil.data.table import Table
 from unveil.errors import SchemaError, TableError
 from unveil.formats.releases import read_release
@@ -55,7 +56,7 @@ missing = "category"
 [attributes.Betrag]
 role = "insensitive"
 kind = "numeric"
-prepare = { decimal = ",", thousands = ".", missing = ["offen"] }
+prepare = { unit = "€", decimal = ",", thousands = ".", missing = ["offen"] }
 missing = "category"
 
 [attributes.Kapitel]
@@ -63,8 +64,8 @@ role = "sensitive"
 prepare = { from = "ICD", icd10 = "chapter" }
 """
 DATA = """Geburtsdatum;Aufnahme;Entlassung;PLZ;Kasse;Betrag;ICD
-01.03.1980;28.02.2020;03.03.2020;48143;GKV ;1.234,50;E11.9
-01.03.1980;01.03.2020;01.03.2020;48155;gkv;12,00;I20
+01.03.1980;28.02.2020;03.03.2020;48143;GKV ;"€ 1.234,50";E11.9
+01.03.1980;01.03.2020;01.03.2020;48155;gkv;12,00 €;I20
 k.A.;31.12.2021;02.01.2022;01099;k.A.;offen;C50.1
 """
 
@@ -106,7 +107,7 @@ def test_a_release_is_read_alike_but_nothing_is_derived_from_it(folder):
     schema = read_schema(folder / "schema.toml")
     table = read_table(folder / "data.csv", schema)
     (folder / "release.csv").write_text(
-        "Alter;Kasse;Betrag\n[39,40];GKV ;1.234,50\n[39,40];gkv;12\nk.A.;k.A.;offen\n", encoding="utf-8"
+        "Alter;Kasse;Betrag\n[39,40];GKV ;€1.234,50\n[39,40];gkv;12\nk.A.;k.A.;offen\n", encoding="utf-8"
     )
     release = read_release(folder / "release.csv", schema, attributes=table.attributes)
     assert release.rows == 3
@@ -181,9 +182,17 @@ def test_a_domain_may_stand_in_a_file(tmp_path):
         read_schema(path)
 
 
-@given(day=st.dates(min_value=date(1600, 1, 1)), form=st.sampled_from(["dd.mm.yyyy", "mm/dd/yyyy", "yyyymmdd"]))
+@given(day=st.dates(min_value=date(1600, 1, 1)), form=st.sampled_from([*DATE_FORMATS]))
 def test_a_day_survives_every_format(day, form):
     assert national_date(written_date(day.isoformat(), form), form) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "month"),
+    [("3-Jan-2019", 1), ("03-Mär-2019", 3), ("3-févr.-2019", 2), ("3-dic-2019", 12), ("3-Foo-2019", 0)],
+)
+def test_months_by_their_names_in_six_languages(text, month):
+    assert national_date(text, "dd-mmm-yyyy") == (date(2019, month, 3) if month else None)
 
 
 @given(born=st.dates(date(1900, 1, 1), date(2020, 1, 1)), days=st.integers(0, 36_000))

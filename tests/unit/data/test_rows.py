@@ -86,7 +86,7 @@ def test_whose_row_is_whose_is_the_group_of_each() -> None:
         with pytest.raises(UsageError, match="of all 4 published rows, each once"):
             origin_of(made.release, wrong)
     grouped = catalog.anonymizer("mondrian:k=2").anonymize(TABLE, Engine(seed=1)).release
-    with pytest.raises(NotApplicable, match="rows are not told apart"):
+    with pytest.raises(NotApplicable, match="rows cannot be told apart"):
         rows_of(grouped)
     with pytest.raises(ReleaseError, match="ill: its matrix needs 2 rows of 2 chances"):
         masked_release(TABLE.attributes, CASES["widened beside"][0], (4,), {4: np.ones((2, 2))})

@@ -166,7 +166,7 @@ DATE = QI + 'kind = "date"\n'
         (body(NUMERIC + "bins = [2024-01-01]"), "x", "is a date"),
         (body(NUMERIC + 'domain = ["1", "two"]'), "x", "'two' is not a number; change the kind"),
         (body(DATE + 'domain = ["31.12.2024"]'), "x", "'31.12.2024' is not a date such as 2024-01-31"),
-        (body(QI + 'domain = ["a", "a"]'), "x", "'a' is twice in the domain"),
+        (body(QI + 'domain = ["a", "a"]'), "x", "'a' appears twice in the domain"),
         (body(QI + 'domain = ["a", "*"]'), "x", "cannot be a value"),
         (body(QI + 'domain = ["a"]\nmissing = "category"'), "x", "needs tokens; add missing ="),
         (

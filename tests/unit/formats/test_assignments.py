@@ -190,7 +190,7 @@ def test_groups_without_names_are_counted_as_they_appear(folder: Path) -> None:
         ("1,ape\n2,zoo\n3,zoo\n4,zoo\n", "3 rows are assigned to group 'zoo', which has 2"),
         ("1,ape\n2,zoo\n3,zoo\n4,3\n", "'3' is not a group of the release; its groups are 'ape', 'zoo'$"),
         ("1,ape\n2,zoo\n3,zoo\n", "one line for each of the original's 4 rows"),
-        ("1,ape\n2,zoo\n3,zoo\n3,ape\n", "a row number stands there twice"),
+        ("1,ape\n2,zoo\n3,zoo\n3,ape\n", "a row number appears there twice"),
         ("1,ape\n2,zoo\n3,zoo\n5,ape\n", "'5' is not a row number from 1 to 4"),
     ],
 )

@@ -400,7 +400,7 @@ def test_the_values_that_a_release_shows(
         ("age,sex,disease\n20,f,flu\n21,\"f,m\",hiv\n", "line 3, sex: 'f,m' is not clear: it may be a value or a list"),
         ('age,sex,disease\n"20,29",f,flu\n30,m,hiv\n', "line 2, age: '20,29' is not clear: it may be range"),
         ("age,sex,disease\n20,81*,flu\n30,815*,hiv\n", "line 3, sex: '815*' is not clear: '81*' may hold it"),
-        ("age,sex,disease\n20,NA,flu\n30,NA,hiv\n", "names no value"),
+        ("age,sex,disease\n20,NA,flu\n30,NA,hiv\n", "is not a value, nor"),
         ("age,sex,disease\n<30,f,flu\n<30,m,hiv\n20~29,m,hiv\n", "'<30' cannot be told from a narrower cell"),
     ],
 )  # fmt: skip

@@ -286,7 +286,7 @@ TWO = 'group = "g"\nsensitive_table = "s.csv"\n'
         ({"r.csv": "age,name\n20,Ada\n"}, "does not name the column 'name'; remove it, add [attributes.NAME]"),
         ({"r.csv": 'age,"na\nme"\n20,Ada\n'}, "does not name the column 'na\\nme'"),
         ({"r.csv": "id,age\n1,20\n"}, "'id' is an identifier; identifiers are never released"),
-        ({"r.csv": "w\n1\n"}, "publishes no attribute"),
+        ({"r.csv": "w\n1\n"}, "publishes none of the attributes"),
         ({"r.csv": "age,zip\n20,45501\n4x,45501\n"}, "r.csv, line 3, age: '4x' is not a value, interval or set"),
         ({"r.csv": "age,zip\n20,\n"}, "zip: an empty cell; if the value was withheld, say --cells zip=suppressed"),
         ({"r.csv": "age\n"}, "holds no rows"),
@@ -368,7 +368,7 @@ def test_every_fault_is_one_clear_line(files: dict[str, str], message: str, tmp_
 
 def test_a_column_of_nothing_but_stars_has_no_domain(tmp_path: Path) -> None:
     schema = made_schema({"q": {"role": QI}})
-    with pytest.raises(ReleaseError, match=r"line 2, q: '\*' names no value"):
+    with pytest.raises(ReleaseError, match=r"line 2, q: '\*' is not a value"):
         read_release(file(tmp_path, "r.csv", "q\n*\n"), schema)
 
 

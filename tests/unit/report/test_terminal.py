@@ -72,6 +72,43 @@ def test_the_answer_says_verdicts_sentences_limits_and_the_worst() -> None:
     assert 24 <= len(text.splitlines()) <= 40
 
 
+def test_whose_beliefs_come_true_least_is_said_in_one_line() -> None:
+    def finding(measure: str, value: float | None, reader: str, statistic: str | None = None) -> dict[str, Any]:
+        place = {"release": "a.csv", "attribute": "disease", "reader": reader, "statistic": statistic}
+        return {**place, "measure": measure, "value": value, "low": value, "high": value, "baseline": None}
+
+    def said(*more: dict[str, Any]) -> str:
+        found = DOCUMENTS["one release"]
+        lines = printed({**found, "findings": [*found["findings"], *more]}, width=160).splitlines()
+        return "".join(line for line in lines if line.startswith("Least calibrated"))
+
+    worst = [
+        finding("calibration_error", 0.147, "bayesian"),
+        finding("calibration_error", 0.006, "random_worlds"),
+        finding("calibration_error", 0.3, "learner"),  # no attacker
+        finding("confident_right", 0.73, "bayesian", "80"),
+    ]
+    assert said(*worst) == (
+        "Least calibrated: disease · bayesian: beliefs lie 14.7 points from how often they come true; of those of 80% "
+        "or more 73.0% are right."
+    )
+    assert said(*worst[:3], finding("confident_right", None, "bayesian", "80")).endswith("it is 80% sure of nobody.")
+    assert said() == ""
+
+
+def test_that_several_readings_fit_is_said_first() -> None:
+    """However many chains stopped short: it says what each reading would mean for the people."""
+    found = json.loads(json.dumps(document()))  # disagree and imprecise, which are two warnings already
+    said = "two readings of the release fit it, with 50.1% and 49.9% of the posterior: one is right about 88%"
+    for reader in found["diagnostics"]["readers"]:
+        if reader["release"] == "anatomy-l4.csv":
+            reader["facts"]["readings"] = said
+    lines = printed(found, width=160).splitlines()
+    (first, *_) = (line for line in lines if line.startswith("! "))
+    assert first == f"! anatomy-l4.csv (disease): {said}."
+    assert said in render_page(found)
+
+
 def test_the_worst_are_over_their_limit_first_then_furthest_from_the_baseline() -> None:
     def finding(measure: str, value: float, baseline: float | None = None, **more: Any) -> dict[str, Any]:
         place = {"release": "r", "attribute": None, "reader": None, "statistic": None}

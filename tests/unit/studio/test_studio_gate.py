@@ -5,13 +5,14 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from studios import Visitor, running
 
 from unveil.errors import UsageError
 from unveil.studio import prepared
-from unveil.studio.gate import SECONDS, TRIES
+from unveil.studio.gate import SECONDS, TRIES, user_of
 from unveil.studio.pages import data as data_page
 
 PATHS = ("/", "/data", "/roles", "/roles/0", "/release", "/audit", "/choose", "/jobs", "/static/studio.js", "/who")
@@ -90,6 +91,33 @@ def test_another_page_cannot_read_either(studio: Visitor) -> None:
     assert studio.get("/jobs", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="cors").status == 403
     assert studio.get("/static/studio.js", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors").status == 403
     assert studio.get("/jobs", Origin="http://evil.example").status == 403
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux says whose a connection is")
+def test_another_user_of_the_machine_is_refused_even_with_the_cookie(studio: Visitor) -> None:
+    """Who sees the token in the list of processes, or gets the cookie as another server under our name."""
+    line = socket.create_connection(studio.made.listening.getsockname())
+    assert user_of(line.getsockname(), line.getpeername()) == os.getuid()
+    line.close()
+    gate = studio.made.gate
+    gate.owner = 54_321
+    try:
+        if os.getuid():  # not root, who may anyway
+            assert studio.get("/data").status == 403
+        else:
+            os.seteuid(54_322)
+            try:
+                line = socket.create_connection(studio.made.listening.getsockname())
+            finally:
+                os.seteuid(0)
+            line.sendall(f"GET /data HTTP/1.1\r\nHost: {studio.host}\r\nCookie: {studio.cookie}\r\n\r\n".encode())
+            assert b" 403 " in line.recv(100)
+            line.close()
+            assert studio.get("/data").status == 200
+        gate.owner = os.getuid() or 54_321
+        assert studio.get("/data").status == 200
+    finally:
+        gate.owner = None
 
 
 def test_no_other_protocol_is_spoken(studio: Visitor) -> None:
@@ -197,3 +225,60 @@ def test_it_listens_on_this_machine_only_unless_there_is_a_certificate(tmp_path:
 def test_what_is_private_is_for_the_owner_alone(studio: Visitor) -> None:
     for name in (".unveil", ".unveil/jobs", ".unveil/uploads", "people"):
         assert os.stat(studio.folder / name).st_mode & 0o077 == 0, name
+
+
+def test_a_folder_of_somebody_elses_cannot_lead_out_of_itself(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept.txt").write_text("mine")
+    for name in (".unveil", "releases", "people", "hierarchies"):
+        folder = tmp_path / f"with {name}"
+        folder.mkdir()
+        (folder / name).symlink_to(outside)
+        with pytest.raises(UsageError, match="is a link"):
+            prepared(folder)
+    assert [p.name for p in outside.iterdir()] == ["kept.txt"]
+    folder = tmp_path / "linked"
+    (folder / "releases").mkdir(parents=True)
+    (folder / "decisions.jsonl").symlink_to(outside / "kept.txt")
+    (folder / "releases" / "r.csv").write_text("a\n1\n")
+    with running(folder) as visitor:
+        form = {"release": "releases/r.csv", "answer": "publish", "who": "Ada", "why": "-"}
+        answer = visitor.admitted().post("/decide", **form)
+        assert "cannot be written" in answer.text
+    assert (outside / "kept.txt").read_text() == "mine"
+
+
+ODD = ("", "²", "-1", "9" * 5000, "1e999", "nan", "\0", "a\r\nb: c", "../x", "--x", "@/etc/passwd", "$(x)", "٣")
+FORMS = {
+    "/data": ("file", "delimiter", "encoding"),
+    "/roles": ("role-0", "membership", "earlier"),
+    "/roles/0/build": ("preset",),
+    "/roles/0/move": ("node", "parent"),
+    "/anonymize": ("scheme", "k", "t", "name"),
+    "/audit": ("release", "preset", "minutes", "limit", "known", "document"),
+    "/choose/make": ("point", "repair"),
+    "/frontier": ("sample",),
+    "/decide": ("release", "answer", "who"),
+    "/export": ("exported",),
+    "/jobs/1/stop": ("x",),
+}
+
+
+def test_no_odd_request_makes_it_stumble(studio: Visitor) -> None:
+    for path, names in FORMS.items():
+        for name in names:
+            for text in ODD:
+                answer = studio.post(path, **{name: text})
+                assert answer.status in (303, 400, 422), (path, name, text[:20], answer.text)
+    for query in ("/who?document=", "/audit?document=", "/release?release=", "/data?lang=", "/who?x=", "/upload?as="):
+        for text in ODD:
+            assert studio.get(query + quote(text)).status < 500, (query, text[:20])
+    for body in (b"&".join(b"a%d=1" % i for i in range(60_000)), b"a" * (2**20 + 1)):
+        assert studio.ask("POST", "/roles", body).status == 413
+    odd = ("/roles/" + "9" * 4000, "/reports/x%0d%0aSet-Cookie:%20a=b", "/reports/..%2f..%2fx", "/%ff%fe", "//x/")
+    for path in odd:
+        answer = studio.get(path)
+        assert answer.status in (400, 404)
+        assert "a=b" not in str(answer.headers)
+    assert not (studio.folder / "unveil.toml").exists()

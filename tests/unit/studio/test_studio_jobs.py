@@ -100,3 +100,16 @@ def test_two_long_jobs_at_once_and_no_third(jobs: Jobs, monkeypatch: pytest.Monk
 def test_no_other_name_is_a_job(jobs: Jobs, id: str) -> None:
     with pytest.raises(UsageError, match="no such job"):
         jobs.one(id)
+
+
+@pytest.mark.parametrize(
+    "word", ["--json=/tmp/x", "../x", "/tmp/x", "-o../../x", "--report=a/../../x", "--checkpoint={jobs}/../../../x"]
+)
+def test_a_job_that_was_put_there_writes_nothing_elsewhere(jobs: Jobs, tmp_path: Path, word: str) -> None:
+    job = idle(jobs)
+    jobs.stop(job.id)
+    file = tmp_path / ".unveil" / "jobs" / job.id / "job.json"
+    word = word.format(jobs=tmp_path / ".unveil" / "jobs")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "words": [*IDLE, word]}))
+    with pytest.raises(UsageError, match="outside the folder"):
+        Jobs(Folder(tmp_path)).resume(job.id)

@@ -69,7 +69,7 @@ class Masking(Options):
 def _chosen(table: Table, names: Sequence[str], kinds: Sequence[Kind], who: str) -> tuple[int, ...]:
     """Positions of the attributes to mask: those named, else every quasi-identifier of a kind that fits."""
     if len(set(names)) != len(names):
-        raise UsageError(f"{who}: attributes names one twice; keep one")
+        raise UsageError(f"{who}: attributes lists a name twice; keep one")
     positions = [table.index(name) for name in names]
     for index in positions:
         attribute = table.attributes[index]

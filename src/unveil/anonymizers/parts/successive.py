@@ -225,7 +225,9 @@ def _invariant(method: Anatomy, table: Table, earlier: Sequence[tuple[Release, I
         mine = held[placed[inside]]
         again = before[inside]
         if (signature[inside][again] != mine[again]).any():
-            raise RequirementError("the earlier releases do not keep everybody's values the same; none can be added")
+            raise RequirementError(
+                "the earlier releases do not show the same values for everybody; no further one can be added"
+            )
         signature[inside] = mine
         before |= inside
     fewest = int(signature[before].sum(axis=1).min(initial=method.l))

@@ -182,7 +182,7 @@ def fit_bag(
 def _go_on(engine: Engine) -> None:
     """Models that were cut short say less than they could: none are better."""
     if engine.stop.is_set():
-        raise Stopped("stopped before boosting had learned")
+        raise Stopped("stopped before boosting had finished learning")
 
 
 def _chosen(model: BagModel, columns: ValueColumns) -> BagModel:

@@ -99,14 +99,21 @@ class Chain:
         return replace(self, keys=keys, drawn=self.drawn.copy(), partners=partners, counter=np.uint64(0))
 
     def advance(
-        self, model: HiddenModel, exponent: float, *, fresh: bool = False, ready: tuple[Ready, ...] | None = None
+        self,
+        model: HiddenModel,
+        exponent: float,
+        *,
+        fresh: bool = False,
+        ready: tuple[Ready, ...] | None = None,
+        wanted: bool = True,
     ) -> tuple[Shares, NDArray[np.float64]]:
-        """One sweep; the means of the parameters given what was matched. `fresh`: without a look at what was before."""
+        """One sweep; the means of the parameters given what was matched, if `wanted`. `fresh`: without a look at what
+        was before."""
         keys = self.key(), self.keys[1]
         mirror = not fresh and self.sweep % FRESH_EVERY > 0
         state = self.theta, self.drawn, self.pi, self.partners, self.current
         whole = (self.sweep + 1) % WHOLE_EVERY == 0
-        found = sweep_on(model, *state, keys, self.counter, exponent, mirror, whole, ready)
+        found = sweep_on(model, *state, keys, self.counter, exponent, mirror, whole, ready, wanted)
         self.theta, self.drawn, mean, self.pi, pi_mean, self.current, self.counter = found
         self.sweep += 1
         return mean, pi_mean
@@ -136,13 +143,13 @@ class Chain:
             exponent = 1.0
             if anneal and self.sweep < burn_in:
                 exponent = min(1.0, ANNEAL_FROM + (1 - ANNEAL_FROM) * self.sweep / (ANNEAL_SHARE * burn_in))
-            key = self.key()
-            mean, pi_mean = self.advance(model, exponent, fresh=exponent < 1, ready=ready)
+            key, after = self.key(), self.sweep + 1 - burn_in
+            looked_at = after > 0 and after % every == 0
+            mean, pi_mean = self.advance(model, exponent, fresh=exponent < 1, ready=ready, wanted=looked_at)
             ready = None
             if move is not None:
                 move(self)
-            after = self.sweep - burn_in
-            if after > 0 and after % every == 0:
+            if looked_at:
                 partner = tuple(p.copy() for p in self.partners)
                 # For whoever looks, and for the next sweep.
                 weights = tuple(model.weights(b, self.theta, self.pi, self.current) for b in model.hidden)
@@ -213,18 +220,20 @@ def sweep_on(
     mirror: bool,
     whole: bool = True,
     ready: tuple[Ready, ...] | None = None,
+    wanted: bool = True,
 ) -> State:
     """Matchings, withheld values and parameters drawn again, in this order; `keys`: of the matchings, of the rest.
 
     `drawn` is what `theta` came from. `partners` change in place. `mirror`: parameters are drawn on the other side of
     where they were. `whole`: see Layout.draw. `exponent`: below 1 the likelihood of matched cells is tempered. `ready`:
-    what of the hidden blocks is known at these parameters already.
+    what of the hidden blocks is known at these parameters already. `wanted`: the means are.
     """
     key, parameter_key = keys
     values, power = model.values, model.power(exponent)
     if exponent != 1.0:
-        theta = model.heated(drawn, power)
-    counts = model.own_counts.copy()
+        theta = model.layout.heated(drawn, power)
+    large = model.layout.possible is not None
+    counts = model.own_counts if large else model.own_counts.copy()
     value_counts = model.value_counts.copy()
     kinds = len(model.withheld.rows)
     log_share = model.log_shares(theta) if kinds else np.empty(0)
@@ -236,7 +245,7 @@ def sweep_on(
         else:
             weights, done = ready[place]
         tally = _match(block, weights, key, partners[place], np.empty(0)) if done is None else done
-        every = np.arange(len(block.cells), dtype=np.int32)
+        every = np.arange(len(block.cells) if kinds else 0, dtype=np.int32)
         if model.withheld.by_row:
             beside += weights.some(every)[1][tally[:, values:].argmax(axis=0), :values]
         elif kinds:
@@ -245,7 +254,10 @@ def sweep_on(
         tallies.append(tally)
     if model.withheld.by_row:
         current, counter = _redraw(model, beside, tallies, counts, value_counts, parameter_key, counter)
-    for block, tally in zip(model.hidden, tallies, strict=True):
+    if large:  # the rows of tallies are regions
+        own = model.release.block_of(model.asked)
+        counts = tallies[0] if len(tallies) == len(own.attributes) == 1 else sum(tallies, counts)
+    for block, tally in zip(model.hidden, [] if large else tallies, strict=not large):
         if block.parts is None:
             block.products.collect(np.ascontiguousarray(tally[:, :values]), counts)
         else:
@@ -256,7 +268,7 @@ def sweep_on(
         counter = _reveal(
             model, np.zeros((1, values + kinds)), log_share, pi, tally, counts, value_counts, parameter_key, counter
         )
-    new, mean, counter = model.layout.draw(counts, drawn, power, mirror, whole, parameter_key, counter)
+    new, mean, counter = model.layout.draw(counts, drawn, power, mirror, whole, wanted, parameter_key, counter)
     pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
     counts_and_key = model.prior.alpha[None], value_counts[None], new_pi[:0], parameter_key, counter
     counter = np.uint64(gibbs.draw_parameters(*counts_and_key, pi_mean, new_pi))

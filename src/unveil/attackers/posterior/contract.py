@@ -24,6 +24,8 @@ from unveil.errors import NotApplicable, Stopped, UsageError
 
 MARGIN = 1.05  # more than the error of a round asks for: it is itself an estimate
 LEAST_MORE, MOST_MORE = 1.2, 8.0  # times what was drawn, in one round
+DEAR = 10_000_000  # rows by attributes by values: a reader with a model of its own costs minutes
+LEFT_OUT = "a limit is surely exceeded without it, and it would take minutes; --precision 0.003 asks it"
 ENDED = "ended"  # a fact of beliefs whose chains did not go on, as what was drawn decides
 
 __all__ = ["ENDED", "Attacker", "Chains", "Posterior", "attack", "check_prior", "learn", "posterior"]
@@ -223,14 +225,15 @@ def learn(
     what was learned from this release for this attribute before, which goes on from there if it is reusable. `starts`:
     shares by attribute from which the sampler is tried, such as an audit's original: if a chain from there fits as well
     and believes something else, nothing is called converged. `enough`: whether what is believed after a round decides,
-    so that nobody needs it more precisely.
+    so that nobody needs it more precisely, and dear readers are not asked at all.
     """
     asking = dict(attackers)
+    dear, idle = _dear(release, asked, asking), None
     questions = list(
         {(kind, id(targets)): (kind, targets) for one, targets in asking.values() for kind in one.asks()}.values()
     )
     check_prior(release, asked, prior)
-    course = Course(engine, [not one.asks() for one, _ in asking.values()])
+    course = Course(engine, [not one.asks() for one, _ in asking.values()], decides=enough is not None)
     unread = Unread(release, prior, course.engine)  # for whoever asks for nothing
     if not questions:
         learned = unread
@@ -238,9 +241,15 @@ def learn(
         learned = posterior(release, asked, prior, course.engine, chains, questions=questions)
     found: dict[str, Belief] = {}
     while True:
-        for name, (one, targets) in list(asking.items()):
+        for name, (one, targets) in sorted(asking.items(), key=lambda item: item[0] in dear):
             if name in found and not one.asks():
                 continue
+            if name in dear and refused is not None and enough is not None:
+                idle = enough(found) if idle is None else idle
+                if idle:
+                    refused[name] = LEFT_OUT
+                    del asking[name]
+                    continue
             course.turn(alone=not one.asks())
             try:
                 found[name] = one.believe(learned if one.asks() else unread, targets)
@@ -259,6 +268,7 @@ def learn(
         if done or ended or not learned.run_on(agree=agree, times=times):
             break
     learned.finish(done=done or ended)
+    course.end()
     facts, alarm = learned.facts(), learned.alarm(starts)
     for name, (one, _) in asking.items():
         belief = found[name]
@@ -270,4 +280,11 @@ def learn(
                 more = {**judgement.facts, "alarm": alarm}
                 judgement = replace(judgement, facts=more, converged=False, precise=False)
             found[name] = replace(belief, diagnostics=judgement)
-    return found, learned
+    return {name: found[name] for name in attackers if name in found}, learned
+
+
+def _dear(release: Release, asked: int, asking: Mapping[str, tuple[Attacker, Targets]]) -> set[str]:
+    """Readers with a model of their own, where that is large."""
+    if release.rows * len(release.attributes) * release.attributes[asked].codes < DEAR:
+        return set()
+    return {name for name, (one, _) in asking.items() if getattr(one, "own_model", False)}

@@ -135,7 +135,7 @@ def conditional_term(model: HiddenModel, targets: Targets) -> Term:
 
 def _refuse_smooth(prior: Prior) -> None:
     if prior.smooth:
-        raise NotApplicable("conditional_learner draws parameters, not centres: it takes no smoothed attributes")
+        raise NotApplicable("conditional_learner cannot take smoothed attributes: it draws parameters, not centres")
 
 
 def _conditioned(logs: Logs, targets: Targets) -> NDArray[np.float64]:

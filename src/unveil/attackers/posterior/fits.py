@@ -155,7 +155,8 @@ def _match(
     start = np.concatenate([[0], np.cumsum(found)]).astype(np.int64)
     if start[-1] > MOST_FITS:
         raise NotApplicable(
-            f"{start[-1]:,} pairs of a target and a fitting cell are too many; know more, or ask about fewer"
+            f"{start[-1]:,} pairs of a target and a fitting cell are too many; "
+            "name more known attributes, or ask about fewer targets"
         )
     target, place = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
     list_fits(*[*arguments, start, target, place])

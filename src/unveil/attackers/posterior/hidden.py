@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.parameters import Layout, Shares
+from unveil.attackers.posterior.parameters import Layout, Possible, Shares
 from unveil.attackers.posterior.products import CellProducts
 from unveil.data.belief import Prior
 from unveil.data.regions import Regions
 from unveil.data.release import Block, Release, row_numbers
 from unveil.errors import NotApplicable
-from unveil.kernels import gibbs, matching
+from unveil.kernels import gibbs, matching, possible
 
 __all__ = ["HiddenBlock", "HiddenModel", "Repeated", "Withheld", "find_withheld", "region_shares"]
 
@@ -96,6 +96,8 @@ class HiddenBlock:
     products: CellProducts
     parts: tuple[NDArray[np.int32], NDArray[np.int32]] | None  # of cells, of entries: see matching.Weights
     # None: the weights of all cells are made first, which is cheaper where many rows share few cells.
+    values: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None  # of cells that of others have no weight: where
+    # those of each start, and which
     repeated: "Repeated | None" = None  # groups beside `groups`, for sweeps alone
 
 
@@ -132,11 +134,6 @@ class HiddenModel:
     def power(self, exponent: float) -> NDArray[np.float64]:
         """(attributes of the layout,) what each one's likelihood is raised to: only matched cells are tempered."""
         return np.where(self.matched, exponent, 1.0)
-
-    def heated(self, drawn: NDArray[np.float64], power: NDArray[np.float64]) -> Shares:
-        """Shares raised to a power, as the weights of tempered matchings have them."""
-        size = np.diff(self.layout.place)
-        return self.layout.shares(drawn ** np.repeat(power, size))
 
     @property
     def closed(self) -> bool:
@@ -182,8 +179,9 @@ class HiddenModel:
                 np.add.at(own_counts, (row, value[published]), own.count[published])
         counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
         matched = np.array([i not in own.attributes for i in others], dtype=bool)
-        if not len(withheld.rows):
-            layout = replace(layout, possible=_possible(release, layout, hidden, own_counts))
+        if not len(withheld.rows) and (some := _possible(layout, hidden, own_counts)) is not None:
+            layout = replace(layout, possible=some)
+            hidden = [_of_pairs(block, values) for block in hidden]
         return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, layout, matched)
 
     def log_shares(self, theta: Shares) -> NDArray[np.float64]:
@@ -202,6 +200,8 @@ class HiddenModel:
 
         `current`: the values that withheld rows hold, if each holds one.
         """
+        if self.layout.possible is not None:
+            return self._weights_of_pairs(block, theta)
         if not len(self.withheld.rows):
             table = block.products.scaled_tables(self.layout, theta, self.values)
 
@@ -223,6 +223,20 @@ class HiddenModel:
         weight = np.empty_like(log_weight)
         matching.scale(log_weight, weight)
         return matching.Weights.of(block.groups, weight, log_weight)
+
+    def _weights_of_pairs(self, block: HiddenBlock, theta: Shares) -> matching.Weights:
+        """Of each cell with the values that its groups hold; the rest is 0 and never read."""
+        parts, held = block.parts, block.values
+        assert parts is not None
+        assert held is not None
+        table = self.layout.tables(theta, self.values)
+
+        def some(cells: Cells) -> Tables:
+            found, log_found = np.zeros((len(cells), self.values)), np.zeros((len(cells), self.values))
+            possible.weigh_pairs(cells, parts[0], table, *held, found, log_found)
+            return found, log_found
+
+        return matching.Weights(*parts, table, some)
 
     def log_weights(
         self,
@@ -257,27 +271,31 @@ class HiddenModel:
         return np.asarray(total)
 
 
-def _possible(
-    release: Release, layout: Layout, hidden: list[HiddenBlock], own_counts: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """See Layout: which codes some row of a value may have; empty where that would save little."""
-    none = np.zeros(0, dtype=bool)
-    if len(layout.beta) < WORTH_LEAVING or layout.kernels:
-        return none
-    shown, first = own_counts > 0, layout.first()
+def _possible(layout: Layout, hidden: list[HiddenBlock], own_counts: NDArray[np.int64]) -> Possible | None:
+    """Which values some row of each region may have; None where that would save little."""
+    if len(layout.beta) < WORTH_LEAVING or layout.kernels or not all(block.cells.shape[1] for block in hidden):
+        return None
+    shown = own_counts > 0
     for block in hidden:
-        for place, index in enumerate(release.blocks[block.number].attributes):
-            region = block.cells[release.blocks[block.number].cell[block.entry], place]
-            shown[first[index] + region, block.column] = True
-    found = []
-    for index, (values, codes) in zip(layout.attributes, layout.shape, strict=True):
-        regions = release.regions[index]
-        owner, code = regions.listed(np.arange(len(regions)))
-        mine = np.zeros((codes, values), dtype=bool)
-        np.logical_or.at(mine, code, shown[first[index] + owner])
-        found.append(mine.T.ravel())
-    possible = np.concatenate(found)
-    return possible if possible.mean() < FEW_POSSIBLE else none
+        cell = np.repeat(block.groups.cell, _values_beside(block))
+        for place, first in enumerate(block.offset.tolist()):
+            shown[first + block.cells[cell, place], block.column] = True
+    return Possible.of(layout, shown, int(FEW_POSSIBLE * len(layout.beta)))
+
+
+def _values_beside(block: HiddenBlock) -> NDArray[np.int64]:
+    """(entries,) how many values the group of each holds."""
+    return np.repeat(np.diff(block.groups.value_start), np.diff(block.groups.start))
+
+
+def _of_pairs(block: HiddenBlock, values: int) -> HiddenBlock:
+    """The block, each cell with the values that its groups hold."""
+    products = CellProducts.plain(block.cells, block.offset)
+    of_cell = products.rows()
+    pair = np.unique(np.repeat(block.groups.cell.astype(np.int64), _values_beside(block)) * values + block.column)
+    start = np.searchsorted(pair, np.arange(len(block.cells) + 1) * values).astype(np.int64)
+    parts = of_cell, np.ascontiguousarray(of_cell[block.groups.cell])
+    return replace(block, products=products, parts=parts, values=(start, (pair % values).astype(np.int32)))
 
 
 def region_shares(regions: Regions, theta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -167,7 +167,9 @@ class HiddenPosterior(HiddenAnswers):
         model, join = self.model, self.model.layout.join
         own = {i: model.prior.shares(i) for i in model.layout.attributes}
         tried = [join({i: start.get(i, shares) for i, shares in own.items()}) for start in starts]
-        for number, place in enumerate((*tried, *(() if ladders else self._other_sides()))):
+        places = (*tried, *(() if ladders else self._other_sides()))
+        for number, place in enumerate(places):
+            self.engine.report("trying other starts", number, len(places))
             if said := self._probe(place, number):
                 return said
         return ""
@@ -298,7 +300,7 @@ class HiddenPosterior(HiddenAnswers):
             if question.kind == kind and question.targets is targets:
                 return question.averages(self.settings.precision)
         if not self.kept[0].most:
-            raise NotApplicable("the domains are too large to ask more than what was asked first; declare bins")
+            raise NotApplicable("the domains are too large for questions beyond the first; declare bins")
         return averages_of(
             TERMS[kind](self.model, targets),
             [kept.states for kept in self.kept],
@@ -365,7 +367,8 @@ def _start(model: HiddenModel, engine: Engine, number: int) -> Chain:
 def _cost(model: HiddenModel) -> int:
     """Numbers that a sweep works on."""
     pairs = sum(len(block.entry) for block in model.hidden)
-    return max(pairs + sum(model.values * model.release.attributes[i].codes for i in model.layout.attributes), 1)
+    some = model.layout.possible
+    return max(pairs + (len(model.layout.beta) if some is None else len(some.place)), 1)
 
 
 def _most_kept(model: HiddenModel, settings: Chains) -> int:

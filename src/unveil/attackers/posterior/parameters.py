@@ -1,7 +1,7 @@
 """The shares of every attribute's codes given every sensitive value, in one array: one call draws them all."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from unveil.data.belief import Prior
 from unveil.data.release import Release
 from unveil.data.smoothing import Centres
-from unveil.kernels import gibbs
+from unveil.kernels import gibbs, possible
 
-__all__ = ["Layout", "Shares"]
+__all__ = ["Layout", "Possible", "Shares"]
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +35,56 @@ class Shares(Mapping[int, Floats]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Possible:
+    """Which values some row of each region may have, and so which codes are possible for each: see kernels.possible."""
+
+    start: NDArray[np.int64]  # (all regions + 1,) where the values of each start
+    value: NDArray[np.int32]  # (pairs of a region and a value,)
+    slot_start: NDArray[np.int64]  # (pairs + 1,)
+    slot: NDArray[np.int32]
+    place: NDArray[np.int64]  # (slots,) of each among the flat shares
+    first: NDArray[np.int64]  # (attributes · values + 1,)
+    at: NDArray[np.int64]  # place[slot]
+    rest: Floats  # (attributes · values,) pseudo-counts of codes that are not possible; 0: all are
+
+    @classmethod
+    def of(cls, layout: "Layout", shown: NDArray[np.bool_], most: int) -> "Possible | None":
+        """Of the pairs that are `shown` (all regions, values); None if there are more than `most` slots."""
+        region, value = np.nonzero(shown)
+        if len(region) > most:
+            return None
+        runs = layout.start[region], layout.start[region + 1]
+        length = (layout.high - layout.low + 1).astype(np.int64)
+        below = np.concatenate([[0], np.cumsum(length)])
+        size = below[runs[1]] - below[runs[0]]
+        if size.sum() > most:
+            return None
+        code = np.repeat(layout.low, length) + np.arange(below[-1]) - np.repeat(below[:-1], length)
+        slot_start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        which = np.arange(slot_start[-1]) + np.repeat(below[runs[0]] - slot_start[:-1], size)
+        attribute = np.searchsorted(layout.row, region, side="right") - 1
+        codes = np.array([codes for _, codes in layout.shape], dtype=np.int64)
+        origin = layout.place[attribute] + value * codes[attribute]
+        place, slot = np.unique(np.repeat(origin, size) + code[which], return_inverse=True)
+        starts = np.concatenate(
+            [at + np.arange(values) * codes for at, (values, codes) in zip(layout.place, layout.shape, strict=False)]
+        )
+        first = np.append(np.searchsorted(place, starts), len(place)).astype(np.int64)
+        without = layout.beta.copy()
+        without[place] = 0.0
+        return cls(
+            np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64),
+            value.astype(np.int32),
+            slot_start,
+            slot.astype(np.int32),
+            place.astype(np.int64),
+            first,
+            place[slot],
+            np.add.reduceat(without, starts),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """Where each attribute's shares stand, which codes its regions hold, and which of them are drawn as centres."""
 
@@ -49,8 +99,7 @@ class Layout:
     smoothed: NDArray[np.bool_]  # (attributes,) drawn as centres
     near: Centres  # of all regions; those of attributes that are not smoothed have none
     kernels: Mapping[int, Floats]  # of the smoothed ones: (centres, codes)
-    possible: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))  # flat: codes that some row of
-    # the value may have; the others keep their proportions, but in whole draws. Empty: every draw is whole
+    possible: Possible | None = None  # codes that are not keep their proportions, but in whole draws; None: all are
 
     @classmethod
     def of(cls, release: Release, attributes: tuple[int, ...], prior: Prior) -> "Layout":
@@ -110,6 +159,23 @@ class Layout:
         gibbs.add_runs(shares.flat, self.place, self.row, self.start, self.low, self.high, found)
         return found
 
+    def tables(self, shares: Shares, values: int) -> Floats:
+        """(all regions, values) the share of each region given each value it may have, over the region's largest."""
+        found = np.zeros((int(self.row[-1]), values))
+        some = self.possible
+        assert some is not None
+        possible.shares_of_pairs(shares.flat, some.start, some.value, some.slot_start, some.at, found)
+        return found
+
+    def heated(self, drawn: Floats, power: Floats) -> Shares:
+        """Shares of codes, what was drawn raised to the `power` (attributes,); those that are not possible may not."""
+        each = np.repeat(power, np.diff(self.place))
+        if self.possible is None:
+            return self.shares(drawn**each)
+        hot, place = drawn.copy(), self.possible.place
+        hot[place] **= each[place]
+        return self.shares(hot)
+
     def draw(
         self,
         count: NDArray[np.int64],
@@ -117,19 +183,25 @@ class Layout:
         power: Floats,
         mirror: bool,
         whole: bool,
+        wanted: bool,
         key: np.uint64,
         counter: np.uint64,
     ) -> tuple[Floats, Floats, np.uint64]:
         """New shares and their mean given the `count` (all regions, values) of rows, and the counter reached.
 
         `drawn`: those so far; with `mirror` the new ones lie on the other side. `power` (attributes,): what each
-        attribute's likelihood is raised to. `whole`: codes that no row can have are drawn one by one, too.
+        attribute's likelihood is raised to. `whole`: codes that no row can have are drawn one by one, too. The mean is
+        that only if `wanted`.
         """
         mean, new = np.empty_like(drawn), np.empty_like(drawn)
+        some = self.possible
+        if some is not None and not whole:
+            pairs = some.start, some.value, some.slot_start, some.slot, some.place, some.first, some.rest
+            state = self.beta, drawn, power, mirror, wanted, key, counter, mean, new
+            return new, mean, np.uint64(possible.draw_possible(count, self.place, *pairs, *state))
         runs = self.row, self.start, self.low, self.high
-        some = self.possible[:0] if whole else self.possible
         near = self.smoothed, self.near.start, self.near.centre, self.near.weight
         reached = gibbs.draw_all(
-            count, self.place, *runs, *near, self.beta, drawn, power, mirror, some, key, counter, mean, new
+            count, self.place, *runs, *near, self.beta, drawn, power, mirror, key, counter, mean, new
         )
         return new, mean, np.uint64(reached)

@@ -29,11 +29,16 @@ class CellProducts:
     # Without tables the columns are the attributes themselves: few cells are not worth a second table.
 
     @classmethod
+    def plain(cls, cells: NDArray[np.int32], offset: NDArray[np.int64]) -> "CellProducts":
+        """Without tables."""
+        none = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        return cls(np.ascontiguousarray(cells), np.asarray(offset, np.int64), *none)
+
+    @classmethod
     def of(cls, cells: NDArray[np.int32], offset: NDArray[np.int64], sizes: list[int]) -> "CellProducts":
         """`sizes`: regions of each attribute; its rows in stacked tables start at `offset`. Smallest first together."""
         if len(cells) < WORTH_JOINING or not len(sizes):
-            none = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64)
-            return cls(np.ascontiguousarray(cells), np.asarray(offset, np.int64), *none)
+            return cls.plain(cells, offset)
         most = len(cells) // LARGEST
         tables = [(size, [a]) for a, size in enumerate(sizes)]
         while len(tables) > 1:

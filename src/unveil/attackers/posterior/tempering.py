@@ -65,7 +65,7 @@ class Likelihood:
                 cells = block.cells, block.offset, model.values
                 total += tempering.log_likelihood(drawn, power, *runs, *cells, groups, times)
             return total
-        log_share = model.log_shares(model.heated(drawn, model.power(exponent)))
+        log_share = model.log_shares(model.layout.heated(drawn, model.power(exponent)))
         total, none = 0.0, np.empty(0, dtype=np.int64)
         for block, groups, times in self.kinds:
             each = np.empty(len(times))

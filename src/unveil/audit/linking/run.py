@@ -104,12 +104,12 @@ def run_link(
             group = reading.group[np.asarray(group)]
     if held is None:
         if table is None:
-            raise UsageError("nobody is held: give the original, or a file of people")
+            raise UsageError("there is nobody to link: give the original, or a file of people")
         held = register_of_table(table, release.true_attributes, known)
     elif known is not None:
         absent = [n for n in known if n not in held.known]
         if absent:
-            raise UsageError(f"{shown(absent[0])} is not known of the people held; it may be {', '.join(held.known)}")
+            raise UsageError(f"{shown(absent[0])} is not known of these people; choose from {', '.join(held.known)}")
         held = held.only(known)
     _check_limits(limits)
     method = None if knowing is None else anonymizer(knowing)
@@ -169,9 +169,9 @@ def run_link(
             "prove": prove,
             "knowing": knowing,
             "subsets": subsets,
-            "seed": engine.stated_seed,
-            "limits": list(limits),
         },
+        seed=engine.stated_seed,
+        limits=limits,
         inputs=inputs,
         started=started,
         diagnostics={

@@ -22,8 +22,8 @@ class BackgroundOptions(opt.ReleaseCase, opt.Report, opt.Pairing, opt.AskedOptio
     knowledge: str | None = opt.option(
         "What is known about everybody beforehand, e.g. negative_rules:min_expectation=0.9.", "NAME:options"
     )
-    t: float = opt.option("A larger change of a belief is a breach.", default=0.2)
-    l: int = opt.option("Fewer possible values are a breach.", default=3)
+    t: float = opt.option("A belief that changes by more than this is a breach.", default=0.2)
+    l: int = opt.option("Fewer possible values than this are a breach.", default=3)
     bandwidths: str | None = opt.option(
         "Also find the worst case for readers with kernel priors of these bandwidths.", "B+B+…"
     )

@@ -23,7 +23,7 @@ class DifferentialOptions(
         "The anonymizer, e.g. mondrian:k=8, or laplace_counts:epsilon=1.", "NAME:options", "--with"
     )
     oracle: str | None = opt.option(
-        "Another tool in its place: it is given a CSV and gives a release.", '"TOOL {input} {output}"'
+        "Another tool instead: a command that reads a CSV and writes a release.", '"TOOL {input} {output}"'
     )
     sweep: list[str] = opt.option(
         "Vary an option, e.g. k=2+4+8, or {KEY} wherever it stands; repeatable.", "KEY=V+V…", default=list
@@ -34,7 +34,7 @@ class DifferentialOptions(
     distance: str = opt.option("emd, tv, js or max_ratio.", default="emd")
     reading: str = opt.option("coordinates (summed, as in the paper) or vectors.", default="coordinates")
     weight: list[str] = opt.option("Prior weight of a sensitive value; repeatable.", "VALUE=WEIGHT", default=list)
-    runs: int = opt.option("Runs for each record, where the anonymizer draws.", default=1)
+    runs: int = opt.option("Runs per record, if the anonymizer is randomized.", default=1)
     sample: int | None = opt.option("Leave out a random sample of people only.", "N")
     remove_until: float | None = opt.option(
         "Remove the worst records from the original until delta is at most this.", "DELTA"

@@ -18,7 +18,7 @@ class DisclosureOptions(
 ):
     """The options of an attack on perturbed attributes."""
 
-    p: str = opt.option("Percentages that count as near.", "P,P", default="1,2,5,10,20,50")
+    p: str = opt.option("How near counts, in percent.", "P,P", default="1,2,5,10,20,50")
     model: str = opt.option("tree, forest, nearest or linear.", "NAME", default="tree")
     most_inputs: int = opt.option("Guess from one input, two, … up to this many; 0 = none.", default=3)
     fact: Path | None = opt.option(

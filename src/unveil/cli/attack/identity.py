@@ -33,7 +33,9 @@ class IdentityOptions(
     held: Any = opt.data_option("The attacker's own file instead: some people, some columns; empty = unknown.")
     mapping: Path | None = opt.option("What the columns and values of --held are called here.", "FILE")
     fraction: float | None = opt.option("The share of the population that is published, for uniqueness.", "SHARE")
-    false_links: float = opt.option("Share of other pairs that may be called links (probabilistic).", default=0.001)
+    false_links: float = opt.option(
+        "Share of non-matching pairs that may be called links (probabilistic).", default=0.001
+    )
     missed_links: float = opt.option("Share of links that may be called non-links (probabilistic).", default=0.05)
     splink: bool = opt.flag("--splink", "Also link by weights that Splink estimates without truth (extra linkage).")
     worst_case: str | None = opt.option(
@@ -45,7 +47,7 @@ class IdentityOptions(
     knowing: str | None = opt.option(
         "Link as an attacker who knows the masking, e.g. rank_swapping:p=5.", "NAME:options"
     )
-    largest: int | None = opt.option("Most attributes of a minimal sample unique; 3 if not given.")
+    largest: int | None = opt.option("Look for minimal sample uniques of up to this many attributes; 3 if not given.")
     subsets: int = opt.option("Sets of attributes in the chart of what is known; 0 = no charts.", default=64)
 
 

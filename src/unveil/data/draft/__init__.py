@@ -14,6 +14,7 @@ from unveil.data.draft.file import Drafted, draft_files
 from unveil.data.draft.proposals import Derived, Proposal, derived_columns, propose
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, searched_sets, weigh
 from unveil.data.draft.sets import SetEvidence
+from unveil.data.draft.words import BIRTH_WORDS, hinted
 from unveil.data.preparation import CodedColumn
 from unveil.data.texts import MISSING_WORDS
 from unveil.errors import TableError
@@ -97,10 +98,11 @@ def draft_schema(
 def _derived(
     columns: Mapping[str, CodedColumn], proposals: Mapping[str, Proposal], read: Mapping[str, Column]
 ) -> list[Derived]:
-    """What is made of dates; the last day that the file knows stands for the day of the export."""
+    """What is made of dates; the last day that the file knows but for births stands for the day of the export."""
     dates = {n: str(proposals[n].prepare.get("date", "yyyy-mm-dd")) for n, c in read.items() if c.kind is Kind.DATE}
     words = {n: list(proposals[n].prepare.get("missing", ())) for n in dates}
-    places = [places for n in dates if (places := read[n].places) is not None and len(places)]
+    events = [n for n in dates if not hinted(n, BIRTH_WORDS)]
+    places = [places for n in events if (places := read[n].places) is not None and len(places)]
     latest = date.fromordinal(int(max(p[-1] for p in places))) if places else None
     tokens = sorted({token for n in dates for token in read[n].tokens})
     return derived_columns(columns, dates, words, tokens, latest)

@@ -15,11 +15,12 @@ from unveil.data.draft.words import (
     DISCHARGE_WORDS,
     SEX_WORDS,
     STAY_NAMES,
+    YEAR_NAMES,
     hinted,
     named_as,
 )
 from unveil.data.hierarchy import iso_date
-from unveil.data.preparation import CodedColumn, national_date, prepare_columns, prepare_texts
+from unveil.data.preparation import CodedColumn, national_date, prepare_columns, prepare_texts, without_unit
 from unveil.data.schema import Preparation, Schema, SchemaDocument
 from unveil.data.schema.document import DATE_FORMATS
 from unveil.errors import UnveilError, shown
@@ -33,6 +34,11 @@ MOST_RECODES = 20
 MOST_WORDS = 3  # words among numbers or dates that are taken for marks of missing values
 
 _MARKS = ((".", ","), (",", "."), (",", " "), (",", "\u00a0"), (",", "\u202f"), (".", "'"), (".", "’"), (".", " "))
+_CURRENCY = r"[€$£¥]|EUR|USD|GBP|CHF|Fr\.|Euro"
+_WITH_UNIT = re.compile(
+    rf"[+-]?\s*({_CURRENCY})\s*[+-]?[\d.,'’\s]+|[+-]?\d[\d.,'’\s]*?({_CURRENCY}|[%‰]|[kcm]?m²?|m[gl]|µ?g|kg(?:/m²)?|m?mol/l|"
+    r"mmHg|°C|min|Std\.?|[hl]|[Tt]age?|jours?|days?|d[ií]as|dagen|giorni|hours?|heures?|uur|ore)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,7 @@ def propose(name: str, column: CodedColumn, tokens: frozenset[str], decimal: str
 
 
 _NOTES = {
+    "unit": "{!r} stands beside the numbers, and is left out",
     "date": "dates written {}, and any such as 2024-01-31; a time of day is left out",
     "decimal": "{!r} is the decimal mark",
     "thousands": "{!r} parts thousands",
@@ -134,6 +141,23 @@ def _dates(texts: Sequence[str], decimal: str) -> tuple[dict[str, Any], set[str]
 
 
 def _numbers(texts: Sequence[str], decimal: str) -> tuple[dict[str, Any], set[str]]:
+    unit = next((unit for unit in map(_unit, texts) if unit), None)
+    if unit is None:
+        return _plain_numbers(texts, decimal)
+    bare = [without_unit(text, unit) if re.search(r"\d", text) else text for text in texts]
+    found, words = _plain_numbers(bare, decimal)
+    if found or words or all(position(text, Kind.NUMERIC, decimal) is not None for text in bare):
+        return {"unit": unit, **found}, words
+    return {}, set()
+
+
+def _unit(text: str) -> str | None:
+    """The unit beside a number: a currency before it, or a currency or another unit behind it."""
+    found = _WITH_UNIT.fullmatch(text.strip())
+    return None if found is None else found[1] or found[2]
+
+
+def _plain_numbers(texts: Sequence[str], decimal: str) -> tuple[dict[str, Any], set[str]]:
     words = _apart(texts, lambda text: position(text, Kind.NUMERIC, decimal) is not None)
     if words:
         if any(re.match(r"\s*0\d", text) for text in texts):
@@ -207,7 +231,10 @@ def derived_columns(
         plans: list[tuple[str, dict[str, Any], str]] = []
         if hinted(name, BIRTH_WORDS):
             at = admitted or latest
-            if at is not None:
+            if at is None:
+                reason = "the year alone: no other date says on which day ages are to be taken"
+                plans.append((named_as(name, YEAR_NAMES, taken), {"part": "year"}, reason))
+            else:
                 when = f"on {shown(at)[1:-1]}" if admitted is None else f"at {shown(at)}"
                 plans.append((named_as(name, AGE_NAMES, taken), {"age_at": at}, f"completed years {when}"))
         elif hinted(name, DISCHARGE_WORDS) and admitted is not None and admitted != name:

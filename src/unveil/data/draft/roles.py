@@ -21,7 +21,7 @@ from unveil.data.draft.words import (
     hinted,
     says_only_name,
 )
-from unveil.data.texts import MANY, names_people
+from unveil.data.texts import MANY, names_conditions, names_people
 
 __all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "searched_sets", "share_text", "weigh"]
 
@@ -104,6 +104,8 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
         ]
     if hinted(column.name, SENSITIVE_WORDS):
         return Role.SENSITIVE, ["the name says what people keep to themselves"]
+    if column.places is None and (conditions := names_conditions(column.texts)) is not None:
+        return Role.SENSITIVE, [conditions]
     if column.places is None and distinct > 1 and hinted(column.name, REMARK_WORDS) and not column.published:
         return Role.IDENTIFIER, ["the name says free text, which may hold anything"]
     if column.kind is Kind.DATE and hinted(column.name, BIRTH_WORDS) and not column.published:

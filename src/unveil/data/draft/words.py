@@ -28,6 +28,7 @@ __all__ = [
     "SEX_WORDS",
     "STAY_NAMES",
     "WEIGHT_WORDS",
+    "YEAR_NAMES",
     "hinted",
     "named_as",
     "says_only_name",
@@ -47,6 +48,7 @@ NAMING_WORDS = (
     "nompatient nomprenom nomcomplet nombrecompleto nombrepaciente nomecompleto nomecognome nomepaziente volledigenaam "
     "familienname* geburtsname* voornaam achternaam prenom prenoms apellido apellidos cognome cognomi address "
     "addresses adres adresse adressen anschrift direccion domicilio indirizzo endereco street strasse *strasse *str "
+    "roepnaam rufname* voorletters tussenvoegsel* initials initialen initiales iniziali nickname alias "
     "hausnummer straat rue calle kennzeichen *nachname *vorname matricola fallnummer *fallnummer fallnr "
     "aktenzeichen aktennummer patientennummer patientnumber casenumber caseno dossiernummer patientnr"
 )
@@ -102,6 +104,9 @@ SENSITIVE_WORDS = (
     "drogue* droga* alcohol* alkohol* alcool* smoker smokes smoking raucher* raucht fumeur fumador fumatore "
     "cardiolog* kardiolog* urolog* gynaecolog* gynecolog* gynakolog* ginecolog* maternid* maternit* "
     "dermatolog* venereolog* infectiolog* "
+    "reason motif motifs motivo reden *grund sick sickness absence absences *abwesenheit fehltage fehlzeit* "
+    "krankheits* krankmeld* krankschreib* krankenstand arret arrets verzuim* ziekte* ausencia* assenza assenze "
+    "zorg* *indicatie prestation prestations benefit benefits uitkering* subsidio sussidio bonus praemie* pramie* "
     "adiccion* dependance* dipendenza dipendenze ludopatia tossicodipend* toxicoman* verslav* "
 ) + STATE_WORDS
 KNOWN_WORDS = (
@@ -114,7 +119,13 @@ KNOWN_WORDS = (
 )
 SEX_WORDS = "sex gender geschlecht sexe sexo sesso geslacht genere genero genre"
 AGE_WORDS = "age alter edad eta idade leeftijd lebensalter *alter"
-BIRTH_WORDS = "birth birthday birthdate dob geburt* geboorte* geb naissance nacimiento nascita"
+BIRTH_WORDS = (
+    "birth birthday birthdate dob geburt* geboorte* geboren geb naissance ne nee nacimiento "
+    "nacido nacida nascita nato nata"
+)
+DUTCH_WORDS = (
+    "geslacht achternaam voornaam roepnaam woonplaats leerling* opmerking* nationaliteit burgerlijke opname* ontslag*"
+)
 ADMISSION_WORDS = (
     "admission admitted admit aufnahme* aufnahmedatum eintritt* entree *zugang ingreso admision opname* ricovero "
     "ammissione"
@@ -130,10 +141,22 @@ FREQUENCY_WORDS = "n count counts freq frequency anzahl haeufigkeit haufigkeit e
 AGE_NAMES = {
     "geb": "Alter",
     "nai": "Âge",
+    "ne": "Âge",
     "nac": "Edad",
     "nas": "Età",
+    "nat": "Età",
     "geboorte": "Leeftijd",
     "": "age",
+}
+YEAR_NAMES = {
+    "geb": "Geburtsjahr",
+    "nai": "Année de naissance",
+    "ne": "Année de naissance",
+    "nac": "Año de nacimiento",
+    "nas": "Anno di nascita",
+    "nat": "Anno di nascita",
+    "geboorte": "Geboortejaar",
+    "": "year_of_birth",
 }
 STAY_NAMES = {
     "entlass": "Verweildauer",
@@ -181,8 +204,11 @@ def says_only_name(name: str) -> bool:
 
 def named_as(name: str, names: dict[str, str], taken: set[str]) -> str:
     """What a derived column is called, in the language of the column it comes from."""
+    words = words_of(name)
+    if "geboorte" in names and any(hinted(other, DUTCH_WORDS) for other in taken):
+        words = [word.replace("geb", "geboorte", 1) if word in ("geb", "geboren") else word for word in words]
     stems = sorted(names, key=len, reverse=True)
-    found = next(names[stem] for stem in stems if any(word.startswith(stem) for word in words_of(name)))
+    found = next(names[stem] for stem in stems if any(word.startswith(stem) for word in words))
     while found in taken:
         found += "_"
     return found

@@ -48,6 +48,7 @@ class Preparation(BaseModel):
     date: str | None = None
     decimal: Literal[".", ","] | None = None
     thousands: Literal[".", ",", " ", "'", "’", "\u00a0", "\u202f"] | None = None
+    unit: Annotated[str, Field(min_length=1, max_length=20)] | None = None
     age_at: Day | str | None = None
     days_since: str | None = None
     part: Literal["year", "quarter", "month", "week"] | None = None
@@ -75,8 +76,10 @@ class Preparation(BaseModel):
             raise ValueError(f"prepare: date = {self.date!r} is unknown; choose from {', '.join(DATE_FORMATS)}")
         if self.decimal is not None and self.decimal == self.thousands:
             raise ValueError("prepare: decimal and thousands are the same mark; correct one")
-        if self.date is not None and (self.decimal or self.thousands):
-            raise ValueError("prepare: a column holds dates or numbers, not both; keep date, or decimal and thousands")
+        if self.date is not None and (self.decimal or self.thousands or self.unit):
+            raise ValueError("prepare: a column holds dates or numbers, not both; keep date, or what numbers need")
+        if self.unit is not None and any(c.isdigit() or c in ".,+-" for c in self.unit):
+            raise ValueError(f"prepare: unit = {self.unit!r} holds what numbers are made of; name a sign such as €")
         return self
 
 
@@ -90,6 +93,9 @@ DATE_FORMATS = {
     "yyyy/mm/dd": "%Y/%m/%d",
     "yyyy.mm.dd": "%Y.%m.%d",
     "yyyymmdd": "%Y%m%d",
+    "dd-mmm-yyyy": "%d-%b-%Y",
+    "dd mmm yyyy": "%d %b %Y",
+    "dd/mmm/yyyy": "%d/%b/%Y",
 }
 
 

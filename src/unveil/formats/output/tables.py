@@ -38,6 +38,7 @@ __all__ = [
     "written_folder",
 ]
 
+_TEXT = (".csv", ".tsv", ".txt")
 _MOST_CHARACTERS = 32_767  # of a cell of Excel
 _MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384
 
@@ -151,11 +152,11 @@ def table_content(
     `notation`: how a text file writes it.
     """
     check_ending(path, "a table")
-    if notation is not None and path.suffix.lower() == ".csv":
+    if notation is not None and path.suffix.lower() in _TEXT:
         return csv_bytes(
             [c.name for c in columns],
             [_noted(c, notation) for c in columns],
-            delimiter=notation.delimiter,
+            delimiter=_delimiter(path, notation.delimiter),
             newline=notation.newline,
             encoding=notation.encoding,
         )
@@ -226,7 +227,11 @@ def _noted(column: OutputColumn, notation: FileNotation) -> "CodedTexts | pl.Ser
 
 
 def _write_csv(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> FileContent:
-    return csv_bytes([c.name for c in columns], [c.coded(c.texts) for c in columns])
+    return csv_bytes([c.name for c in columns], [c.coded(c.texts) for c in columns], delimiter=_delimiter(path, ","))
+
+
+def _delimiter(path: Path, otherwise: str) -> str:
+    return "\t" if path.suffix.lower() == ".tsv" else otherwise
 
 
 def _typed(
@@ -326,7 +331,7 @@ def _write_statistical(path: Path, columns: Sequence[OutputColumn], like: Dictio
 
 
 _WRITERS: Mapping[str, Callable[[Path, Sequence[OutputColumn], Dictionary | None], FileContent]] = {
-    ".csv": _write_csv,
+    **dict.fromkeys(_TEXT, _write_csv),
     ".parquet": _typed(_parquet),
     ".arrow": _typed(_arrow),
     ".feather": _typed(_arrow),

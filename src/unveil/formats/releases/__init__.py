@@ -123,7 +123,7 @@ def read_release_rows(
     check_cells(named, path, published, main)
     names = [n for n in schema.names if n in published]
     if not names:
-        raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
+        raise ReleaseError(f"{path}: publishes none of the attributes of {schema.name}")
     read = {}
     for name in names:
         source, file = (main, path) if second is None or name != second.attribute else (second.columns, second.file)
@@ -348,7 +348,7 @@ def read_attribute(
             observed = shown_values(column.texts, declared.kind, source.decimal, named, schema.document.missing)
             if not observed:
                 raise CellError(
-                    f"{shown(column.texts[0])} names no value, nor does any other cell, so the domain is not known; "
+                    f"{shown(column.texts[0])} is not a value, nor is any other cell, so the domain is unknown; "
                     f"declare it in the schema, or give the original",
                     0,
                 )

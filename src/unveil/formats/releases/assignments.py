@@ -65,7 +65,7 @@ def read_assignment(path: str | Path, table: Table | None, release: Release) -> 
     group[row] = np.array([number_of[text.strip()] for text in column.texts])[column.text_of_row]
     if release.perturbed:
         if len(np.unique(group[row])) < len(row):
-            raise UsageError(f"{path}: a group number stands there twice; each published row is one person's")
+            raise UsageError(f"{path}: a group number appears there twice; each published row is one person's")
     elif table is not None:
         _check_fit(group, table, release, labels, path)
     return group
@@ -78,7 +78,7 @@ def _numbers(column: CodedColumn, name: str, most: int, path: str | Path) -> NDA
         raise UsageError(f"{path}: {shown(wrong)} is not a {name} number from 1 to {most:,}")
     numbers = np.array([int(text) for text in column.texts], dtype=np.int64)[column.text_of_row] - 1
     if len(np.unique(numbers)) != len(numbers):
-        raise UsageError(f"{path}: a {name} number stands there twice")
+        raise UsageError(f"{path}: a {name} number appears there twice")
     return np.asarray(numbers)
 
 
@@ -166,7 +166,7 @@ def read_paired(
     here, there = published_columns(path, schema, **told), read_columns(original, **(dialect or {}))
     name, whole = str(named_source(path)), "the original"
     if there.rows != table.rows:
-        raise UsageError(f"--key {key}: rows of the original stand for several people; there is no key to each")
+        raise UsageError(f"--key {key}: rows of the original stand for several people; there is no key for each")
     origin = _origin(_keys(here, key, name), _keys(there, key, whole), here, key, name)
     reading: dict[str, Any] = {"attributes": table.attributes, "cells": cells, "sidecar": sidecar, "key": key, **told}
     release, group = read_release_rows(path, schema, **reading)

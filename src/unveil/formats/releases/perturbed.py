@@ -47,7 +47,7 @@ def read_perturbed_columns(
         raise ReleaseError(f"{path}: {shown(count)} says that a row stands for several people; write a row for each")
     names = [n for n in schema.names if n in found.columns]
     if not names:
-        raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
+        raise ReleaseError(f"{path}: publishes none of the attributes of {schema.name}")
     perturbed = names if "*" in sidecar.masked else sidecar.masked
     for name in (*perturbed, *sidecar.channel):
         if name not in names:

@@ -29,6 +29,7 @@ from unveil.formats.text.dialect import (
     sniff_delimiter,
 )
 from unveil.formats.text.encodings import find_encoding, utf8_blocks
+from unveil.formats.text.heading import find_heading, is_total
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,8 +47,11 @@ def read_text(
     content: bytes | None = None,
     counted: Collection[str] = (),
     empty: bool = False,
+    headed: bool = False,
 ) -> Columns:
     """Read a CSV file with a header line; what is not given is found out, what is not clear is an error.
+
+    `headed`: titles above the names, units below them and totals at the end are passed over, and said.
 
     `content`: its bytes, if they come from elsewhere; `path` then only names it. Never more of the file is held than a
     block and what its cells are coded to; of the columns `counted` only is kept which rows are equal. `empty`: it may
@@ -62,7 +66,7 @@ def read_text(
     try:
         file = bytes_of.open_source(path, content)
         encoding = find_encoding(file, encoding)
-        pieces = _Pieces(utf8_blocks(file, encoding))
+        pieces = _Pieces(utf8_blocks(file, encoding), headed=headed)
         pieces.start(delimiter)
         sample: list[pl.DataFrame] = []
         for frame in pieces.frames():
@@ -77,7 +81,7 @@ def read_text(
         raise error(f"{source}{at}: {refusal}") from None
     notation = FileNotation(pieces.delimiter, encoding, decimal, pieces.newline)
     place = Place("line", 2, np.concatenate([np.zeros((0, 2), int), *pieces.jumps]))  # type: ignore[arg-type]  # pairs
-    how = described(notation, pieces.trim)
+    how = ", ".join([described(notation, pieces.trim), *pieces.said])
     columns = coder.coded() if pieces.rows else dict.fromkeys(pieces.names, NO_ROWS)
     return Columns(columns, pieces.rows, place, decimal, how, notation=notation)
 
@@ -104,6 +108,7 @@ class _Pieces:
     """A text as it comes: the header, then whole records."""
 
     blocks: Iterator[bytes]
+    headed: bool = False
     text: bytearray = field(default_factory=bytearray)  # what was not yet parsed
     done: bool = False  # nothing follows `text`
     delimiter: str = ","
@@ -113,6 +118,7 @@ class _Pieces:
     rows: int = 0
     held: int = 0  # line ends in quotes so far, the header's among them
     jumps: list[NDArray[np.int64]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)  # what was passed over
 
     def fill(self, size: int) -> None:
         while len(self.text) < size and not self.done:
@@ -123,11 +129,18 @@ class _Pieces:
     def start(self, delimiter: str | None) -> None:
         """Find out the dialect and read the header."""
         size, found = max(bytes_of.BLOCK, SAMPLE), None
+        self.fill(size)
+        heading = find_heading(bytes(self.text[:SAMPLE]), delimiter) if self.headed else None
+        if heading is not None:
+            self.names, delimiter, self.said = heading.names, heading.delimiter, list(heading.described)
+            self._begin(self.text, heading.end, heading.line - 1)
         while found is None:
             self.fill(size)
             found = sniff_delimiter(bytes(self.text), delimiter, complete=self.done)
             size *= 4
         self.delimiter, self.trim = found
+        if heading is not None:
+            return
         for text, last in self.pieces():
             head = Records(text, self.delimiter, self.trim)
             try:
@@ -138,13 +151,16 @@ class _Pieces:
                 continue
             if names:
                 self.names = _with_row_names(tuple(name.decode().strip() for name in names))
-                self.held = head.line - 2
-                self.jumps.append(np.array([(0, self.held)] * (self.held > 0), int).reshape(-1, 2))
-                ends = (end for end in ("\r\n", "\n", "\r") if text.endswith(end.encode(), 0, head.end))
-                self.newline = next(ends, "\n")
-                del self.text[: head.end]
+                self._begin(text, head.end, head.line - 2)
                 return
         raise Refusal("is empty; a header line and rows are needed")
+
+    def _begin(self, text: bytes | bytearray, end: int, held: int) -> None:
+        """Behind the names, which reach up to there and take so many lines more than one."""
+        self.held = held
+        self.jumps.append(np.array([(0, held)] * (held > 0), int).reshape(-1, 2))
+        self.newline = next((mark for mark in ("\r\n", "\n", "\r") if text.endswith(mark.encode(), 0, end)), "\n")
+        del self.text[:end]
 
     def pieces(self) -> Iterator[tuple[bytes, bool]]:
         """The text up to a line end, and whether nothing follows; the caller removes what it has read."""
@@ -167,6 +183,10 @@ class _Pieces:
         """The cells of the next whole records."""
         for text, last in self.pieces():
             frame, end = self.parsed(text, last) or self.walked(text, last)
+            totals = _totals(frame) if last and self.headed else 0
+            if totals:
+                frame = frame.head(frame.height - totals)
+                self.said.append(f"{totals} {'row' if totals == 1 else 'rows'} of totals at the end left out")
             if fault := checked_names(self.names, "the first line must name every column"):
                 raise Refusal(fault + ROW_NAMES * fault.startswith("column 1 "), 1)
             if frame.height:
@@ -242,6 +262,21 @@ class _Pieces:
         return pl.concat(frames), records.end
 
 
+def _totals(frame: "pl.DataFrame") -> int:
+    """Rows of totals at the end, with empty ones above them."""
+    count, found = 0, 0
+    while count < min(MOST_TOTALS, frame.height - 1):
+        cells = frame.row(frame.height - count - 1)
+        if not is_total(cells) and any(cells):
+            break
+        count += 1
+        found = count if any(cells) else found
+    if not found:
+        return 0
+    return count
+
+
+MOST_TOTALS = 5
 _WALKED = 10_000  # rows held as Python's objects
 _AT_ONCE = 1 << 18  # bytes: fresh memory for more costs more than the work
 

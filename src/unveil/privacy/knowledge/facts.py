@@ -66,7 +66,9 @@ def _completed(
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
         who = ", ".join(f"{a.name}={a.values[c]}" for a, c in zip(attributes, cells[first].tolist(), strict=True))
-        raise UsageError(f"facts: what is said of {who} adds up to {1 - rest[first]:g}, and no value takes the rest")
+        raise UsageError(
+            f"facts: what is said of {who} adds up to {1 - rest[first]:g}, and no value is left for the rest"
+        )
     scale = np.divide(np.maximum(rest, 0.0), room, out=np.zeros(len(room)), where=room > 0)
     held = told + free * scale[:, None]
     return np.asarray(held / held.sum(axis=1, keepdims=True))

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.audit.document import Document, Finding
-from unveil.audit.measures import measure
+from unveil.audit.measures import measure, title_of
 from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Listing, Paragraph, merged, num
 from unveil.report.reading import (
     Names,
     about,
     baseline_text,
     limit_words,
+    meaning,
     releases_head,
     value_cell,
     verdict_cell,
@@ -187,13 +188,13 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
             by_place.setdefault((apart, where), []).append(reader_name(reader["reader"]))
     for (apart, where), who in by_place.items():  # places with the same readers in one line
         places.setdefault((apart, " and ".join(who)), []).append(where)
-    found = [
+    found = [f"{text} Not to be relied on: {', '.join(who)}." if who else text for text, who in of_chains.items()]
+    found += [
         f"{'; '.join(where)}: the chains of {who} disagree. Their numbers are not pooled, and not to be relied on."
         if apart
         else f"{'; '.join(where)}: {who} stopped short of the stated precision; the intervals are wider than asked for."
         for (apart, who), where in sorted(places.items(), reverse=True)
     ]
-    found += [f"{text} Not to be relied on: {', '.join(who)}." if who else text for text, who in of_chains.items()]
     if document.document == "audit" and document.settings.get("original") is None:
         found.append("No original was given: what readers believe is measured; whether they are right is unknown.")
     sampled = document.diagnostics.get("sampled_people")
@@ -252,7 +253,7 @@ def limits(document: Document, names: Names) -> list[Block]:
 def _comparisons(findings: Sequence[Finding], names: Names) -> Grid:
     rows = [
         (
-            Cell(clean(f.limit, 200), limit_words(f), "code"),
+            Cell(clean(f.limit, 200), limit_words(f), "code", meaning=f"{clean(title_of(f))}. {meaning(f.measure)}"),
             Cell(about(f, names)),
             value_cell(f),
             verdict_cell(f.verdict),

@@ -144,6 +144,7 @@ def _chart(document: Document) -> Chart:
         _layer("datum.h", {"type": "point", "filled": False, "size": 70, "strokeWidth": 2}, marks),
         _layer("datum.b", bounded, place),
         _layer("datum.r", ring, place),
+        _layer("datum.n == chosen", {**ring, "size": 560, "stroke": "#0b4f8a", "strokeWidth": 3}, place),
         *(_names(place, right) for right in (False, True)),
     ]
     caption = (
@@ -158,6 +159,7 @@ def _chart(document: Document) -> Chart:
         spec={
             "description": f"{_title(risk)} across, {_title(utility)} upwards, one point a release.",
             "data": {"values": drawn},
+            "params": [{"name": "chosen", "value": ""}],  # a page may ring a point
             "width": 860,
             "height": 420,
             "layer": layers,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from unveil.audit.document import Document
+from unveil.audit.verdict import KINDS
 from unveil.report.blocks import Block, Cell, Grid, Heading, Listing
 from unveil.report.reading import Names, verdict_cell
 from unveil.report.wording import clean, label
@@ -21,7 +22,7 @@ def kinds(document: Document, names: Names) -> list[Block]:
         before = release
         small = f"waived: {clean(row['waived'], 200)}" if row["waived"] else _small(row)
         found = Cell(clean(row["sentence"], 600), small)
-        rows.append((Cell(_called(row)), verdict_cell(row["verdict"]), found))
+        rows.append((Cell(_called(row), meaning=KINDS.get(row["kind"], "")), verdict_cell(row["verdict"]), found))
     if not rows:
         return []
     head = (Cell("Kind of disclosure"), Cell("Verdict"), Cell("Found"))

@@ -9,10 +9,10 @@ from unveil.audit.measures import parse_id, title_of
 from unveil.audit.numbers import count, interval, spoken
 from unveil.report.belief_charts import belief_density, calibration, convergence, relative_threat, subgroups
 from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, Paragraph, merged, num
-from unveil.report.reading import Names, releases_head, title_cell, value_cell, verdict_cell
+from unveil.report.reading import Names, about, releases_head, title_cell, value_cell, verdict_cell
 from unveil.report.wording import clean, distinct_labels, label, reader_name
 
-__all__ = ["calibrated", "comparison", "overlays", "places", "three_risks", "who"]
+__all__ = ["calibrated", "comparison", "least_calibrated", "overlays", "places", "three_risks", "who"]
 
 MOST_SUBGROUP_CHARTS = 24  # in the whole report: its size and the time it takes to open
 RISKS = {
@@ -128,6 +128,21 @@ def calibrated(document: Document, names: Names) -> list[Block]:
     )
     grid = Grid(title, (Cell("Reader"), *map(num, head), Cell("Confident beliefs are")), tuple(rows), kind="tight")
     return [Heading(title, id="calibration"), Paragraph(words, "quiet"), grid]
+
+
+def least_calibrated(document: Document, names: Names) -> str:
+    """Of which attacker beliefs come true least as they say, in a sentence."""
+    of = {(f.release, f.attribute, f.reader, f.name): f for f in document.findings}
+    attackers = document.settings.get("attackers", ())
+    found = [f for f in of.values() if f.name == CALIBRATED[0] and f.reader in attackers and f.value is not None]
+    if not found or document.document != "audit":
+        return ""
+    worst = max(found, key=lambda f: amount(f.value))
+    sure, right = (of.get((worst.release, worst.attribute, worst.reader, m)) for m in CALIBRATED[1:3])
+    text = f"{about(worst, names)}: beliefs lie {spoken(worst.value, worst.measure)} from how often they come true"
+    if sure is None or right is None or not sure.value or right.value is None:
+        return f"{text}; it is 80% sure of nobody."
+    return f"{text}; of those of 80% or more {spoken(right.value, right.measure)} are right."
 
 
 def comparison(document: Document, names: Names) -> list[Block]:

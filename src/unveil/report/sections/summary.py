@@ -20,6 +20,7 @@ from unveil.report.sections.frontier import beside, points_grid
 from unveil.report.sections.kinds import kinds_grid, to_try, told_kinds
 from unveil.report.sections.linkage import links_grid
 from unveil.report.sections.membership import scores_grid
+from unveil.report.sections.readers import least_calibrated
 from unveil.report.sections.releases import levels_grid
 from unveil.report.wording import clean, label
 
@@ -53,6 +54,8 @@ def summary_of(document: Document, names: Names) -> Summary:
     told = (*told_kinds(document, names), *known_rows(document))
     top: list[Block] = [*_verdicts(document, names), *kinds_grid(document, names), *_sentences(document, names)]
     top += [Listing(told, "plain")] if told else []
+    if calibration := least_calibrated(document, names):
+        top.append(Listing((("Least calibrated", clean(calibration, 200)),), "plain"))
     if (command := to_try(document)) and not names.several:
         top.append(Listing((("To try", command),), "plain"))
     return Summary(top, grids, *_untested(document))

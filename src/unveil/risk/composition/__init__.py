@@ -5,13 +5,15 @@ beliefs come from all groups at once, exactly in small parts and on trees, by be
 """
 
 from unveil.risk.composition.check import SampledCheck, sampled_check
-from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, view_of
+from unveil.risk.composition.combinations import Combinations, columns_in_common, combinations_of
+from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, view_of, views_of
 from unveil.risk.composition.exposure import Exposure, exposure_of, minimal_sets
 from unveil.risk.composition.inference import JointBelief, ReleaseView, Web, weave
 from unveil.risk.composition.keeping import Keeping, kept_together
 from unveil.risk.composition.links import Overlap
 
 __all__ = [
+    "Combinations",
     "EarlierRelease",
     "Exposure",
     "JointBelief",
@@ -21,10 +23,13 @@ __all__ = [
     "ReleaseView",
     "SampledCheck",
     "Web",
+    "columns_in_common",
+    "combinations_of",
     "exposure_of",
     "kept_together",
     "minimal_sets",
     "sampled_check",
     "view_of",
+    "views_of",
     "weave",
 ]

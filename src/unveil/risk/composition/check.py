@@ -38,7 +38,12 @@ def sampled_check(web: Web, found: JointBelief, values: NDArray[np.integer], eng
     None where it cannot be done: more than two releases, people who may be elsewhere or absent, values that do not fit.
     The walk knows no more than the releases: from a matching that fits, it goes to others that fit.
     """
-    if len(web.links) != 2 or found.exact.all() or any(one.emission is not None for one in web.links):
+    if (
+        len(web.links) != 2
+        or web.of is not None
+        or found.exact.all()
+        or any(one.emission is not None for one in web.links)
+    ):
         return None
     homes = [home_of(one, web.size)[web.number] for one in web.links]
     if any((home < 0).any() for home in homes):

@@ -1,22 +1,23 @@
 """Earlier releases: what was published before about these people, translated into the domains of the new release."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, Role
+from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known, Targets
 from unveil.data.regions import Regions
-from unveil.data.release import BlockRows, Release, build_release, row_numbers
+from unveil.data.release import Block, BlockRows, Release, build_release, example_rows, row_numbers
 from unveil.data.rows import SUPPRESSED, PublishedRows, rows_of
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
+from unveil.risk.composition.combinations import Combinations, places
 from unveil.risk.composition.inference import ReleaseView
 from unveil.risk.composition.links import Overlap
 
-__all__ = ["EarlierRelease", "KnownPeople", "view_of"]
+__all__ = ["EarlierRelease", "KnownPeople", "view_of", "views_of"]
 
 Floats = NDArray[np.float64]
 
@@ -64,11 +65,63 @@ class KnownPeople:
         return cls(targets.count, known)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """A release in whose domains people are known."""
+
+    release: Release  # what was perturbed as sets of what it may have been
+    channels: Mapping[int, Floats]
+    targets: Targets  # asked by the place of the attribute, -1 if it is not published
+    likelihood: Mapping[int, Floats]
+    nowhere: NDArray[np.bool_] | None
+    unstated: tuple[str, ...]
+
+
 def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attribute) -> ReleaseView:
     """One release as it speaks of these people; NotApplicable says why it cannot be combined."""
-    published = earlier.release
-    if asked.name not in {a.name for a in published.attributes}:
+    if asked.name not in {a.name for a in earlier.release.attributes}:
         raise NotApplicable(f"it does not publish {asked.name}")
+    found = _read(earlier, people, asked)
+    index = found.targets.asked
+    emission = _emission(found.release, index, asked, found.channels.get(index), earlier.changed)
+    return _view(name, earlier, found, found.release, found.targets, emission)
+
+
+def views_of(
+    name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attribute, beside: Combinations | None = None
+) -> list[ReleaseView]:
+    """The same, where people are asked about the attribute with columns in common: a view for each block with some."""
+    if beside is None:
+        return [view_of(name, earlier, people, asked)]
+    found = _read(earlier, people, asked)
+    views = []
+    for block in found.release.blocks:
+        place = {i: beside.column(found.release.attributes[i].name) for i in block.attributes}
+        if columns := [i for i in block.attributes if place[i] >= 0]:
+            number = row_numbers([block.region(i) for i in columns])
+            first = example_rows(number)
+            chance = np.ones((len(first), len(beside)))
+            for i in columns:
+                chance *= _chances(found, i, beside, place[i], earlier.changed)[block.region(i)[first]]
+            at = found.targets.asked if found.targets.asked in columns else columns[0]
+            release, emission = _with_cells(found.release, block, at, number, chance)
+            views.append(_view(name, earlier, found, release, replace(found.targets, asked=at), emission))
+    if not views:
+        raise NotApplicable(f"it does not publish {asked.name}")
+    return views
+
+
+def _view(
+    name: str, earlier: EarlierRelease, found: _Reading, release: Release, targets: Targets, emission: Floats | None
+) -> ReleaseView:
+    return ReleaseView(
+        name, release, targets, earlier.overlap, emission, found.nowhere, found.likelihood, found.unstated
+    )
+
+
+def _read(earlier: EarlierRelease, people: KnownPeople, asked: Attribute) -> _Reading:
+    """The people in a release's own domains."""
+    published = earlier.release
     channels: Mapping[int, Floats] = {}
     unstated: list[str] = []
     if published.perturbed:
@@ -80,10 +133,11 @@ def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attr
             raise NotApplicable(f"{codes[0]} is not a number, so it cannot have been moved within a distance")
     else:
         release = published
-    index = release.index(asked.name)
-    if release.attributes[index].kind.measured and release.attributes[index].codes > 1000:
+    names = [a.name for a in release.attributes]
+    index = names.index(asked.name) if asked.name in names else -1
+    if index >= 0 and release.attributes[index].kind.measured and release.attributes[index].codes > 1000:
         raise NotApplicable(f"{asked.name} has over 1,000 values; declare bins for it")
-    if unknown := [n for n in earlier.then if n not in people.known or n not in {a.name for a in release.attributes}]:
+    if unknown := [n for n in earlier.then if n not in people.known or n not in names]:
         raise NotApplicable(f"{unknown[0]} is not known of people in it, so nothing can be said of its value then")
     known, likelihood, nowhere = {}, {}, np.zeros(people.count, dtype=bool)
     for i, attribute in enumerate(release.attributes):
@@ -98,9 +152,52 @@ def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attr
         raise NotApplicable("nothing that is known of a person is published in it")
     group = None if earlier.group is None else np.asarray(earlier.group, dtype=np.int64)
     targets = Targets(index, known, people.count, group)
-    emission = _emission(release, index, asked, channels.get(index), earlier.changed)
-    gone = nowhere if nowhere.any() else None
-    return ReleaseView(name, release, targets, earlier.overlap, emission, gone, likelihood, tuple(unstated))
+    return _Reading(release, channels, targets, likelihood, nowhere if nowhere.any() else None, tuple(unstated))
+
+
+def _chances(found: _Reading, index: int, beside: Combinations, column: int, changed: float) -> Floats:
+    """(regions, combinations) the chance of what is published in one column."""
+    release, ours, codes = found.release, beside.columns[column], beside.codes[:, column]
+    regions, theirs = release.regions[index], release.attributes[index]
+    if column == 0:
+        table = _emission(release, index, ours, found.channels.get(index), changed)
+        return (regions.totals(np.eye(ours.codes)) if table is None else table)[:, codes]
+    listed = np.unique(codes[codes >= 0])
+    fits = (places(theirs, ours)[:, None] == listed[None, :]).astype(np.float64)  # (their codes, listed codes)
+    if index in found.channels:
+        fits = found.channels[index].T @ fits
+    else:
+        _refuse_other_values(release, index, fits, 0.0)
+    held = np.minimum(regions.totals(fits), 1.0)
+    rest = regions.whole | (held <= 0).all(axis=1)
+    return np.column_stack([held, rest])[:, np.where(codes >= 0, np.searchsorted(listed, codes), len(listed))]
+
+
+def _with_cells(
+    release: Release, block: Block, index: int, number: NDArray[np.int64], chance: Floats
+) -> tuple[Release, Floats | None]:
+    """The release with numbered cells of a block in an attribute's place, and (cells, combinations) their chances.
+
+    None of these where each cell is one combination.
+    """
+    only = ((chance == 0) | (chance == 1)).all() and (chance.sum(axis=1) == 1).all()
+    which = chance.argmax(axis=1)
+    plain = only and len(np.unique(which)) == len(which)
+    number, codes = (which[number], chance.shape[1]) if plain else (number, len(chance))
+    attribute = Attribute("combination", Role.SENSITIVE, Kind.CATEGORICAL, tuple(map(str, range(codes))))
+    parts = [
+        BlockRows(
+            one.attributes,
+            one.group,
+            tuple(number if one is block and i == index else one.region(i).astype(np.int64) for i in one.attributes),
+            one.count,
+        )
+        for one in release.blocks
+    ]
+    attributes, regions = list(release.attributes), list(release.regions)
+    attributes[index], regions[index] = attribute, Regions.singles(codes)
+    made = build_release(attributes, regions, parts)[0]
+    return made, None if plain else chance[made.regions[index].single()]
 
 
 def _overlaps(a: Attribute, b: Attribute, add: float = 0.0) -> NDArray[np.bool_] | None:

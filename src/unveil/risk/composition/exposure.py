@@ -1,7 +1,7 @@
 """Counts across releases: who is alone in the crossing, who has one value left, and which releases it takes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 
 import numpy as np
@@ -25,14 +25,17 @@ class Exposure:
     one_left_before: NDArray[np.bool_]  # the new release does
     differenced: NDArray[np.bool_]  # taking a group off a larger one leaves one person, or one value
 
+    def joined(self, other: "Exposure") -> "Exposure":
+        """Whoever is counted by either."""
+        return Exposure(*(getattr(self, f.name) | getattr(other, f.name) for f in fields(self)))
+
 
 def exposure_of(web: Web, *, harmless: Sequence[int] = (), new: int = 0) -> Exposure:
     """Count. `new`: which of the releases is the new one; whom one harmless value is left is not counted."""
-    hurts = np.ones(web.values, dtype=bool)
-    hurts[list(harmless)] = False
 
     def one_left(which: Sequence[int] | None) -> NDArray[np.bool_]:
         left = web.left(which)
+        hurts = ~np.isin(np.arange(left.shape[1]), harmless)
         return np.asarray((left.sum(axis=1) == 1) & left[:, hurts].any(axis=1))
 
     differenced = np.zeros(len(web.size), dtype=bool)
@@ -49,21 +52,23 @@ def exposure_of(web: Web, *, harmless: Sequence[int] = (), new: int = 0) -> Expo
 
 
 def minimal_sets(
-    views: Sequence[ReleaseView], values: int, exposed: NDArray[np.bool_], new: int = 0
+    views: Sequence[ReleaseView], values: int, exposed: NDArray[np.bool_], of: NDArray[np.int64] | None = None
 ) -> tuple[dict[tuple[str, ...], int], bool]:
     """People by the smallest sets of earlier releases that, with the new one, make a reader sure of them.
 
-    `exposed` (people,): of whom a reader of all releases is sure. A person may be exposed by several sets; the
-    empty one is the new release alone. Of many releases not every subset can be tried: small ones are, and if somebody
-    needs more, one set is narrowed down until none of it can be left out. Second: whether every subset was tried.
+    The first is the new one. `exposed` (people,): of whom a reader of all releases is sure. A person may be exposed by
+    several sets; the empty one is the new release alone. Of many releases not every subset can be tried: small ones
+    are, and if somebody needs more, one set is narrowed down until none of it can be left out. Second: whether every
+    subset was tried. `of`: as `weave` has it.
     """
-    others = tuple(i for i in range(len(views)) if i != new)
+    names = list(dict.fromkeys(one.name for one in views))
+    others = tuple(range(1, len(names)))
     subsets = [chosen for size in range(len(others)) for chosen in combinations(others, size)]
     by = {others: exposed}
 
     def sure_with(chosen: tuple[int, ...]) -> NDArray[np.bool_]:
         if chosen not in by:
-            some = weave([views[new], *(views[i] for i in chosen)], values)
+            some = weave([one for one in views if names.index(one.name) in (0, *chosen)], values, of)
             by[chosen] = np.asarray((some.beliefs().probability.max(axis=1) >= SURE) & exposed)
         return by[chosen]
 
@@ -80,7 +85,7 @@ def minimal_sets(
             if len(smaller) < len(chosen) and set(smaller) <= set(chosen):
                 least &= ~theirs
         if least.any():
-            found[tuple(views[i].name for i in chosen)] = int(least.sum())
+            found[tuple(names[i] for i in chosen)] = int(least.sum())
     return found, complete
 
 

@@ -75,19 +75,29 @@ class Web:
     differences: tuple[Difference, ...]
     contradictions: int  # nested groups whose values are not among the larger's
     parts: ConnectedParts
+    of: Ints | None = None  # (values,) the asked value of each combination with columns in common; None: itself
+    split: bool = False  # a release is read block by block, as if its blocks were releases
+
+    def by_value(self, told: Floats) -> Floats:
+        """(…, asked values) from (…, values)."""
+        if self.of is None:
+            return told
+        return np.asarray(told @ (self.of[:, None] == np.arange(int(self.of.max()) + 1)[None, :]))
 
     def beliefs(self, p: Floats | None = None) -> JointBelief:
         """Beliefs from p(s | x) of every person, (people, values), or from nothing learned."""
         classes = len(self.size)
+        asked = self.values if self.of is None else int(self.of.max()) + 1
         if p is None:
-            prior = np.full((classes, self.values), 1 / self.values)
+            even = np.full((classes, asked), 1 / asked)
         else:
-            if p.shape != (len(self.number), self.values):
+            if p.shape != (len(self.number), asked):
                 raise UsageError("p(s | x) needs one row a person and one column a value")
-            prior = np.zeros((classes, self.values))
-            np.add.at(prior, self.number, p)
-            prior = np.maximum(prior, 1e-12)
-            prior /= prior.sum(axis=1, keepdims=True)
+            even = np.zeros((classes, asked))
+            np.add.at(even, self.number, p)
+            even = np.maximum(even, 1e-12)
+            even /= even.sum(axis=1, keepdims=True)
+        prior = even if self.of is None else (even / np.bincount(self.of))[:, self.of]
         tree = self.parts.tree[self.parts.part]
         exact, done, against = exact_beliefs(self.ties, self.size, prior, self.parts)
         if (done | against).all():
@@ -103,25 +113,25 @@ class Web:
         sure = done | (tree & (found.moving < 1e-9))
         settled = found.settled or worst <= 1e-9
         n = self.number
-        belief, sure = belief[n], sure[n]
+        belief, sure = self.by_value(belief)[n], sure[n] & (not self.split)
         if p is not None:  # people who cannot be told apart hear the same, each with a p(s | x) of their own
             own = np.maximum(p, 1e-12)
             own = own / own.sum(axis=1, keepdims=True)
-            apart = np.abs(own - prior[n]).max(axis=1) > 1e-9
-            belief[apart] *= own[apart] / prior[n[apart]]
+            apart = np.abs(own - even[n]).max(axis=1) > 1e-9
+            belief[apart] *= own[apart] / even[n[apart]]
             belief[apart] /= belief[apart].sum(axis=1, keepdims=True)
             part = self.parts.part[n]
             sure &= ~np.isin(part, part[apart])
         return JointBelief(belief, sure, found.rounds, change, worst, settled, impossible[n])
 
     def left(self, which: Sequence[int] | None = None) -> NDArray[np.bool_]:
-        """(people, values) which values every one of these releases (all) leaves to each person."""
+        """(people, asked values) which values every one of these releases (all) leaves to each person."""
         classes = len(self.size)
         seen = np.ones((classes, self.values), dtype=bool)
         for number, one in enumerate(self.links):
             if which is None or number in which:
                 seen &= one.possible(classes, self.values)[:classes]
-        return seen[self.number]
+        return np.asarray(self.by_value(seen.astype(np.float64))[self.number] > 0)
 
     def crossing(self, which: Sequence[int] | None = None) -> Ints:
         """(people,) how many people stand in the same rows of every one of these releases (all)."""
@@ -133,8 +143,11 @@ class Web:
         return np.asarray(np.bincount(cell)[cell])
 
 
-def weave(views: Sequence[ReleaseView], values: int) -> Web:
-    """Link the people with every release. Cost: people and rows, times the rows that fit a person."""
+def weave(views: Sequence[ReleaseView], values: int, of: Ints | None = None) -> Web:
+    """Link the people with every release. Cost: people and rows, times the rows that fit a person.
+
+    `of`: (values,) the asked value of each, where people are asked about combinations with columns in common.
+    """
     if not views:
         raise UsageError("name at least one release")
     counts = {one.targets.count for one in views}
@@ -161,7 +174,8 @@ def weave(views: Sequence[ReleaseView], values: int) -> Web:
         if any(one.repeats(other) for other in views[:place]):
             told_once[place] = links[place].of_groups(np.zeros(links[place].groups, dtype=bool))
     ties, differences, against = subtract_nested(told_once, size)
-    return Web(number, size, values, links, tuple(ties), tuple(differences), against, parts_of(ties, size))
+    split = len({one.name for one in views}) < len(views)
+    return Web(number, size, values, links, tuple(ties), tuple(differences), against, parts_of(ties, size), of, split)
 
 
 def _equal(a: NDArray[np.generic] | None, b: NDArray[np.generic] | None) -> bool:

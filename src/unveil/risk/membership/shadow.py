@@ -124,7 +124,7 @@ def scores_by_roster(
     """
     features, labels = _checked(features, labels)
     if inside.shape != labels.shape or not inside.any() or inside.all():
-        raise UsageError("somebody must be among those the model learned from, and somebody not")
+        raise UsageError("the model must have learned from some of these people, and not from others")
     if shadows < 2:
         raise UsageError(f"{shadows} shadow models do not show a person in and out; train 2 or more")
     engine = Engine(seed=0) if engine is None else engine

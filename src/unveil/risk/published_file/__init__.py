@@ -32,6 +32,7 @@ from unveil.risk.published_file.harm import few_values, harmful_classes, likely_
 from unveil.risk.published_file.marks import marked_rows
 from unveil.risk.published_file.order import row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
+from unveil.risk.published_file.residual import chosen_people, told_by_all_columns
 from unveil.risk.published_file.several import across_releases, beside_earlier
 
 __all__ = [
@@ -58,6 +59,7 @@ CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]
     telling_columns: ("inference", False, "No insensitive column tells a sensitive one."),
     few_values: ("inference", False, "No small set of people leaves few values of a secret."),
     given_back: ("singling out", True, "What was coarsened or withheld is not given back by another column."),
+    told_by_all_columns: ("inference", True, "All columns together tell nothing that the cells leave open."),
     row_order: ("linking", True, "The order of the rows tells nothing beyond their cells."),
     marked_rows: ("linking", True, "Nothing but its values tells a row from others."),
     paired_blocks: ("inference", True, "Lines of different blocks do not stand in true pairs."),
@@ -67,6 +69,7 @@ CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]
     withheld_values: ("inference", True, "No value is withheld because of what it is."),
     repeated_people: ("singling out", True, "Nobody has several rows."),
     rows_of_nobody: ("singling out", True, "No class holds more rows than people who fit it."),
+    chosen_people: ("inference", True, "Who has a row does not depend on what the file does not show."),
     unplaced_people: ("linking", True, "Everybody who should fits a published row."),
     claimed_masking: ("file", True, "What the sidecar says of masking holds."),
     claimed_noise: ("file", True, "What the sidecar says of noise holds."),

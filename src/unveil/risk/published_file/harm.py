@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
+from unveil.data.draft.words import KNOWN_WORDS, hinted
+from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.people import people_who_fit
 from unveil.risk.published_file.statistics import narrowed_sets
@@ -240,7 +242,7 @@ def few_values(file: PublishedFile) -> list[Leak]:
     keys = file.keys
     if file.sidecar.masked:  # its classes are not what people look like
         return []
-    for name in file.secrets if file.linked and keys else []:
+    for name in [*file.secrets, *_perhaps_secret(file)] if file.linked and keys else []:
         shown = ~file.absent(name)[file.codes(name)]
         if shown.sum() < _LEAST:
             continue
@@ -254,20 +256,36 @@ def few_values(file: PublishedFile) -> list[Leak]:
                 worst = told.rows, told.times, chosen
         if worst is not None:
             people, times, chosen = worst
+            secret_too = name in file.secrets
             found.append(
                 Leak(
                     "few_values",
                     "inference",
-                    "exceeded",
+                    "exceeded" if secret_too else "suspicious",
                     f"Among people who are alike in {' and '.join(chosen)} few values of {name} occur: that of "
                     f"{file.persons(people)} is {times:.1f} times as likely to who knows it as among all, and what "
-                    f"these values have in common is certain.",
-                    f"merge these classes with others until {name} spreads in each",
+                    f"these values have in common is certain."
+                    + ("" if secret_too else f" If {name} is a secret, nobody is asked about it."),
+                    f"merge these classes with others until {name} spreads in each"
+                    + ("" if secret_too else f', or set role = "sensitive" for {name} and audit again'),
                     (*chosen, name),
                     people,
                     1 - 1 / times,
                 )
             )
+    return found
+
+
+def _perhaps_secret(file: PublishedFile) -> list[str]:
+    """Insensitive columns that are about people: not known by their name, nor worked out of what is shown."""
+    found = []
+    for name in file.others if file.keys else []:
+        if file.role(name) is not Role.INSENSITIVE or hinted(name, KNOWN_WORDS) or name in file.sidecar.masked:
+            continue
+        codes = file.codes(name)
+        kinds = len(np.unique(codes))
+        if 1 < kinds <= file.rows // 8 and len(np.unique(row_numbers([file.classes, codes]))) > file.classes.max() + 1:
+            found.append(name)
     return found
 
 

@@ -14,52 +14,31 @@ was cut and riffled, or that starts anew in every class, agrees with the list in
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
-from unveil.data.release import row_numbers
 from unveil.data.table import CodedColumn
+from unveil.risk.published_file.along import along_the_file
+from unveil.risk.published_file.classes import ALIKE, Mark, Matrix, SharedClasses, all_common, usual_cells
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, places
-from unveil.risk.published_file.people import people_who_fit
 from unveil.risk.published_file.recipes import recipes
 
-__all__ = ["PLACE", "Mark", "marked_rows", "stands_for"]
+__all__ = ["PLACE", "marked_rows", "shown_values", "stands_for", "traits_of"]
 
-Matrix = NDArray[np.float64]
 PLACE = "the place in the original's list"
 
-_CLASSES = 3_000  # that are compared; of more, as many drawn at random
-_SAME = 0.7  # of the values of two cells that are common, from which one is the other with a mark
 _WAVES = 8  # along an order
 _SHORTEST = 8  # rows of a run whose order is looked at
 _VALUES = 40  # of a mark or a trait that are told apart
 _TURNS = (2, 3, 4, 5, 7, 8, 10)
 _FEWEST = 10  # rows of a mark, people of a trait
-_FREEDOM = 6  # classes beyond those that are needed to learn what the values alone make one expect
-_LEFT = 0.05  # of the variance of what depends on nothing, at least: less is explained by what the rows show
-_ALIKE = 0.5  # the least correlation of the deviations: a mark that stands for a trait in fewer cases tells little
-# The chance that any of 10^6 products of independent deviations reaches it is 10^-6 (Hoeffding's bound).
-_SIGNIFICANT = 7.5
-
-
-class Mark(NamedTuple):
-    """Something that a reader sees of rows, or that the original knows of people: one number of each."""
-
-    words: str
-    column: str  # "" for none
-    value: Matrix = np.zeros(0)  # (rows,) or (people,); NaN = not seen
-    kind: Disclosure = "linking"  # of a trait: what it is to know it
-    rank: Ids | None = None  # where it is a wave along an order
-    wave: int = 0  # and which cosine
 
 
 def stands_for(file: PublishedFile, run: Ids) -> tuple[Mark, float] | None:
     """The trait of people that the places of the rows go with most surely; `run`: runs that their cells explain."""
-    common = _all_common(file)
-    compared = _Classes.of(file, common) if common else None
+    common = all_common(file)
+    compared = SharedClasses.of(file, common) if common else None
     if compared is None:
         return None
     size = np.bincount(run)
@@ -67,26 +46,38 @@ def stands_for(file: PublishedFile, run: Ids) -> tuple[Mark, float] | None:
     marks = list(_waves("where a row stands in the file", "", place, run))
     for number in _TURNS:
         marks += _dummies(f"the number of the line, counted in turns of {number},", "", place % number)
-    traits = [*_traits(file), *_recipes(file)]
+    traits = [*traits_of(file), *_recipes(file)]
     people = compared.runs_of_people(run)
     if people is not None:
         orders = [t for t in traits if t.rank is not None and t.wave == 1]
         traits += [w for t in orders for w in _waves(t.words, t.column, _ranks(t), people, t.kind)]
     found = compared.best(marks, traits)
-    return None if found is None else found[1:]
+    if found is not None:
+        return found[1:]
+    # Waves and stretches of any length: every row has what its class has beyond what its cells make one expect.
+    deviations, kept, _ = compared.deviations(compared.of_person, traits)
+    number = np.bincount(compared.of_row[compared.of_row >= 0], minlength=len(deviations))
+    each = deviations / np.sqrt(np.maximum(number, 1))[:, None]
+    best: tuple[float, Mark, float] | None = None
+    for along in along_the_file(each, compared.of_row, run):
+        trait = kept[along.series]
+        alike = compared.alike(Mark(along.words, "", along.value), trait)
+        if alike >= ALIKE and (best is None or along.surely > best[0]):
+            best = along.surely, trait, alike
+    return None if best is None else best[1:]
 
 
 def marked_rows(file: PublishedFile) -> list[Leak]:
     """The mark of cells and the trait of people that go together most surely."""
     if file.original is None or not file.linked or file.rows < 3 * _FEWEST:
         return []
-    common = _all_common(file)
+    common = all_common(file)
     marks = [*_parts(file), *_written(file, common), *_unread(file)]
     # What is withheld, or nobody's, is compared in classes by the other columns.
     odd = {name: list(_odd(file, name, common)) for name in file.columns}
     if not marks and not any(odd.values()):
         return []
-    traits = list(_traits(file))
+    traits = list(traits_of(file))
     found = _found(file, common, marks, traits)
     for name in (n for n, several in odd.items() if several):
         if found is None:
@@ -119,18 +110,10 @@ def marked_rows(file: PublishedFile) -> list[Leak]:
     ]
 
 
-def _all_common(file: PublishedFile) -> dict[str, tuple[Ids, Ids]]:
-    names = [n for n in file.shared if n not in file.sidecar.masked]
-    found = {n: c for n in names if (c := _common(file, n)) is not None}
-    boxes = [n for n in names if n not in found and n in file.keys]
-    both = _boxes(file, boxes) if boxes else None
-    return found if both is None else {**found, " and ".join(boxes): both}
-
-
 def _found(
     file: PublishedFile, common: dict[str, tuple[Ids, Ids]], marks: Sequence[Mark], traits: Sequence[Mark]
 ) -> tuple[Mark, Mark, float] | None:
-    compared = _Classes.of(file, common) if marks and common else None
+    compared = SharedClasses.of(file, common) if marks and common else None
     return None if compared is None else compared.best(marks, traits)
 
 
@@ -165,6 +148,17 @@ def _unread(file: PublishedFile) -> Iterator[Mark]:
     for name in file.columns:
         if name not in file.shared and name != file.key and file.role(name) is not Role.IDENTIFIER:
             yield from _shapes(name, file.columns[name], file.numbers(name))
+
+
+def shown_values(file: PublishedFile, name: str) -> Iterator[Mark]:
+    """What a column shows: its values where they are few, else the order of its numbers."""
+    column = file.columns[name]
+    used = len(np.unique(column.text_of_row))
+    if 1 < used <= _VALUES:
+        yield from _dummies(name, name, file.codes(name))
+    elif used > 1 and np.isfinite(file.numbers(name)).all():
+        rank = np.unique(file.numbers(name), return_inverse=True)[1].astype(np.int64)[file.codes(name)]
+        yield from (wave for wave in _waves(f"the order of {name}", name, rank) if 0 < wave.wave <= 2)
 
 
 def _odd(file: PublishedFile, name: str, common: dict[str, tuple[Ids, Ids]]) -> Iterator[Mark]:
@@ -248,7 +242,7 @@ def _middles(rank: Ids, run: Ids) -> Matrix:
 # --- what the original knows of people --------------------------------------------------------------------------------
 
 
-def _traits(file: PublishedFile) -> Iterator[Mark]:
+def traits_of(file: PublishedFile) -> Iterator[Mark]:
     assert file.original is not None
     place = np.arange(file.people)
     yield from _waves(PLACE, "", place)
@@ -266,7 +260,7 @@ def _traits(file: PublishedFile) -> Iterator[Mark]:
 
 def _within_cells(file: PublishedFile, name: str) -> Iterator[Mark]:
     """Where a value lies among those of its usual cell: what the cell does not say."""
-    both = _common(file, name)
+    both = usual_cells(file, name)
     if both is None:
         return
     cell, value = both[1], file.cells(name).value_of_person
@@ -286,181 +280,3 @@ def _recipes(file: PublishedFile) -> Iterator[Mark]:
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         yield from _waves(words, "", rank)
-
-
-# --- classes of rows and people ---------------------------------------------------------------------------------------
-
-
-class _Classes(NamedTuple):
-    """Classes by all that rows and people have in common, and what their columns explain."""
-
-    of_row: Ids  # (rows,) -1 = none that is compared
-    of_person: Ids  # (people,)
-    explained: Matrix  # (classes, known) an orthonormal basis
-
-    @classmethod
-    def of(cls, file: PublishedFile, common: dict[str, tuple[Ids, Ids]]) -> "_Classes | None":
-        """The classes of a file; None if too few."""
-        names = list(common)
-        rows, people = ([common[n][i] for n in names] for i in (0, 1))
-        both = row_numbers([np.concatenate(pair) for pair in zip(rows, people, strict=True)])
-        row, person = both[: file.rows].copy(), both[file.rows :].copy()
-        row[np.any([r < 0 for r in rows], axis=0)] = -1
-        person[np.any([p < 0 for p in people], axis=0)] = -1
-        number = int(both.max()) + 1
-        here, there = (np.bincount(ids[ids >= 0], minlength=number) for ids in (row, person))
-        kept = np.flatnonzero((here > 0) & (there > 0))
-        if len(kept) > _CLASSES:
-            kept = np.sort(np.random.default_rng(0).choice(kept, _CLASSES, replace=False))
-        if len(kept) < _FREEDOM:
-            return None
-        dense = np.full(number + 1, -1, dtype=np.int64)
-        dense[kept] = np.arange(len(kept))
-        row, person = dense[row], dense[person]
-        example = np.zeros(len(kept), dtype=np.int64)
-        example[row[row >= 0]] = np.flatnonzero(row >= 0)
-        keys = [n for n in names if n in file.keys]
-        together = row_numbers([common[n][0][example] for n in keys]) if keys else np.zeros(len(kept), dtype=np.int64)
-        # Quasi-identifiers together, if enough classes differ in the rest alone; else one by one, as the others.
-        single = [common[n][0][example] for n in names if n not in keys or 2 * together.max() >= len(kept)]
-        if 2 * together.max() >= len(kept):
-            together = np.zeros(len(kept), dtype=np.int64)
-        design = [together == v for v in range(int(together.max()) + 1)]
-        for codes in single:
-            code = np.unique(codes, return_inverse=True)[1]
-            code = code if code.max() < _VALUES else (code * 12) // (int(code.max()) + 1)
-            design += [code == v for v in range(1, int(code.max()) + 1)]
-        weight = np.sqrt(here[kept].astype(np.float64))
-        basis, size, _ = np.linalg.svd(np.stack(design, axis=1) * weight[:, None], full_matrices=False)
-        return cls(row, person, basis[:, size > 1e-9 * size.max()])
-
-    def runs_of_people(self, run: Ids) -> Ids | None:
-        """(people,) the run of the rows of their class, if classes lie within runs and there are several."""
-        of_class = np.full(len(self.explained) + 1, -1, dtype=np.int64)
-        rows = self.of_row >= 0
-        of_class[self.of_row[rows]] = run[rows]
-        if int(run.max()) == 0 or (of_class[self.of_row[rows]] != run[rows]).any():
-            return None
-        return np.unique(of_class[self.of_person], return_inverse=True)[1].astype(np.int64)
-
-    def best(self, marks: Sequence[Mark], traits: Sequence[Mark]) -> tuple[Mark, Mark, float] | None:
-        """The mark and the trait whose deviations agree most surely, and how well they do."""
-        freedom = self.explained.shape[0] - self.explained.shape[1]
-        if freedom < _FREEDOM:
-            return None
-        here, marks, several_here = self._deviations(self.of_row, marks)
-        there, traits, several_there = self._deviations(self.of_person, traits)
-        if not marks or not traits:
-            return None
-        product = here.T @ there
-        length = np.sqrt((here * here).sum(axis=0)[:, None] * (there * there).sum(axis=0)[None, :])
-        alike = np.abs(product) / np.maximum(length, 1e-12)
-        surely = np.abs(product) / np.sqrt(np.maximum((here * here).T @ (there * there), 1e-12))
-        # Where a class holds several of each, deviations are nearly normal, and Fisher's transformation is sharper.
-        fisher = np.arctanh(np.minimum(alike, 0.999999)) * np.sqrt(freedom - 3)
-        surely = np.where(several_here[:, None] & several_there[None, :], np.maximum(surely, fisher), surely)
-        surely[alike < _ALIKE] = 0.0
-        at = np.unravel_index(int(surely.argmax()), surely.shape)
-        if surely[at] >= _SIGNIFICANT:
-            return marks[at[0]], traits[at[1]], float(alike[at])
-        return _all_waves(marks, traits, product / np.maximum(length, 1e-12), freedom) if several_here.any() else None
-
-    def _deviations(self, of: Ids, marks: Sequence[Mark]) -> tuple[Matrix, list[Mark], NDArray[np.bool_]]:
-        """(classes, marks) sums of each class less what is explained; the marks; and whether classes hold several."""
-        classes = len(self.explained)
-        rows = np.flatnonzero(of >= 0)
-        total = np.maximum(np.bincount(of[rows], minlength=classes).astype(np.float64), 1.0)
-        columns, several, spread = [], [], []
-        for mark in marks:
-            value = mark.value[rows]
-            value = np.where(np.isnan(value), np.nanmean(value) if np.isfinite(value).any() else 0.0, value)
-            columns.append(np.bincount(of[rows], weights=value, minlength=classes))
-            flag = bool(((value == 0) | (value == 1)).all())
-            held = min(value.sum(), len(value) - value.sum()) if flag else len(value) / 2
-            several.append(held >= 2 * classes)
-            spread.append(float(value.var()))
-        if not columns:
-            return np.zeros((classes, 0)), [], np.zeros(0, dtype=bool)
-        table = np.stack(columns, axis=1) / np.sqrt(total)[:, None]
-        table -= self.explained @ (self.explained.T @ table)
-        # Of what depends on nothing, each free class has the variance of a row.
-        free = classes - self.explained.shape[1]
-        good = (table**2).sum(axis=0) > np.maximum(_LEFT * free * np.array(spread), 1e-9)
-        kept = [mark for mark, is_good in zip(marks, good.tolist(), strict=True) if is_good]
-        return table[:, good], kept, np.array(several, dtype=bool)[good]
-
-
-def _all_waves(
-    marks: Sequence[Mark], traits: Sequence[Mark], alike: Matrix, freedom: int
-) -> tuple[Mark, Mark, float] | None:
-    """The same of all cosines along an order at once: few classes tell little by one of them."""
-    rows = {mark.wave: i for i, mark in enumerate(marks) if mark.wave}
-    orders: list[dict[int, int]] = []
-    last: Mark | None = None
-    for i, trait in enumerate(traits):
-        if trait.wave in rows:
-            if last is None or trait.rank is not last.rank or trait.wave <= last.wave:
-                orders.append({})
-            orders[-1][trait.wave] = i
-            last = trait
-    best: tuple[float, Mark, float] | None = None
-    for order in orders:
-        told = np.array([alike[rows[k], i] for k, i in order.items()])
-        turned = np.array([(-1.0) ** k for k in order])
-        for sign in (np.ones(len(told)), turned):
-            sure = float(np.arctanh(np.clip(told * sign, -0.999, 0.999)).sum() * np.sqrt((freedom - 3) / len(told)))
-            if sure >= _SIGNIFICANT and (best is None or sure > best[0]):
-                best = sure, traits[next(iter(order.values()))], float((told * sign).mean())
-    return None if best is None else (marks[next(iter(rows.values()))], *best[1:])
-
-
-def _common(file: PublishedFile, name: str) -> tuple[Ids, Ids] | None:
-    """(rows,), (people,) one number for what rows and people have in common; -1 for cells that are nobody's usual one.
-
-    A value's usual cell is the most frequent one that holds it; a cell that is nearly the same counts as that.
-    """
-    cells = file.cells(name)
-    texts = np.unique(cells.text_of_row)
-    texts = texts[(cells.region_of_text[texts] >= 0) & ~cells.whole[texts]]
-    wide = texts[cells.exact[texts] < 0]
-    if not len(texts) or len(wide) > _CLASSES:
-        return None
-    number = np.bincount(cells.text_of_row, minlength=len(cells.region_of_text))
-    usual = np.full(cells.regions.codes + 1, -1, dtype=np.int64)
-    exact = texts[cells.exact[texts] >= 0]
-    exact = exact[np.argsort(number[exact], kind="stable")]
-    usual[cells.exact[exact]] = exact
-    members = {text: np.asarray(cells.regions.members(int(cells.region_of_text[text]))) for text in wide.tolist()}
-    for text in wide[np.argsort(number[wide], kind="stable")].tolist():
-        held = members[text]
-        held = held[(usual[held] < 0) | (number[usual[held]] <= number[text])]
-        usual[held] = text
-    size = np.bincount(usual[:-1][usual[:-1] >= 0], minlength=len(number))
-    means = np.full(len(number), -1, dtype=np.int64)
-    means[exact] = np.where(size[usual[cells.exact[exact]]] == 1, usual[cells.exact[exact]], -1)
-    for text, held in members.items():
-        own = usual[held][usual[held] >= 0]
-        best = int(np.bincount(own).argmax()) if len(own) else -1
-        common = int((own == best).sum())
-        if best >= 0 and common >= _SAME * (len(held) + size[best] - common):
-            means[text] = best
-    rows, people = means[cells.text_of_row], usual[cells.value_of_person]
-    if (rows < 0).mean() > 0.1 or (people < 0).mean() > 0.1 or len(np.unique(rows)) < 2:
-        return None
-    here, there = (np.bincount(ids[ids >= 0], minlength=len(number)) / len(ids) for ids in (rows, people))
-    chance = np.sqrt((here + there > 0).sum() / min(len(rows), len(people)))
-    return (rows, people) if np.abs(here - there).sum() / 2 < 0.1 + chance else None
-
-
-def _boxes(file: PublishedFile, names: list[str]) -> tuple[Ids, Ids] | None:
-    """The same by several columns whose cells overlap one by one, but lie apart together, as Mondrian's do."""
-    fits, first, kind_of_row, _ = people_who_fit(file, names)
-    values = row_numbers([file.cells(n).value_of_person for n in names])
-    one = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
-    of_value = np.full(int(values.max()) + 1, -1, dtype=np.int64)
-    of_value[values[first]] = one
-    people = of_value[values]
-    held = np.isin(kind_of_row, people)
-    if (people >= 0).mean() < 0.3 or held.mean() < 0.3 or len(np.unique(kind_of_row)) < 2:
-        return None
-    return np.where(held, kind_of_row, -1), people

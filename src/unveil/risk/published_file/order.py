@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, places
-from unveil.risk.published_file.marks import PLACE, Mark, stands_for
-from unveil.risk.published_file.neighbours import stand_together
-from unveil.risk.published_file.recipes import in_steps
+from unveil.risk.published_file.along import along_the_file, at_a_distance, exchangeable
+from unveil.risk.published_file.classes import Mark, SharedClasses, all_common
+from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.marks import PLACE, shown_values, stands_for
 from unveil.risk.published_file.runs import runs_of
 from unveil.risk.published_file.statistics import within_runs
 
@@ -20,6 +20,7 @@ __all__ = ["row_order"]
 
 LEAST = 60  # rows; fewer say too little
 _DRAWS = 3
+LEAST_ALONG = 0.2  # by how much some lines differ from the others, where that is no chance
 _OTHER_ORDERS = 12.0  # log of the orders that a few rows could have, at least
 
 
@@ -37,11 +38,67 @@ def row_order(file: PublishedFile) -> list[Leak]:
         followed = stands_for(file, run)
         if followed is not None:
             return [_followed(file, *followed)]
-        best = _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
+        apart = _apart(file, run)
+        if apart:
+            return apart
+        best = _by_place(file, run) or _by_column(file, run)
     if best is None:
-        return stand_together(file, run, LEAST)
+        return _not_exchangeable(file, run)
     column, strength, how = best
     return [_followed(file, Mark(PLACE if column is None else f"the order of {column}", column or ""), strength, how)]
+
+
+def _apart(file: PublishedFile, run: Ids) -> list[Leak]:
+    """People whom the original joins, and who stand at one distance in the file all along."""
+    common = all_common(file)
+    compared = SharedClasses.of(file, common) if common else None
+    found = None if compared is None else at_a_distance(file, compared, run)
+    if found is None:
+        return []
+    lines = "beside each other" if found.distance in (1, -1) else f"{abs(found.distance):,} lines apart"
+    return [
+        Leak(
+            "row_order",
+            "linking",
+            "exceeded",
+            f"People {found.words} stand {lines} in the file ({percent(found.share)} of such pairs, beyond chance): "
+            f"who finds one of them finds the other, among {file.persons(file.rows)}.",
+            "shuffle the rows, or sort them by what is published",
+            (found.column,) if found.column else (),
+            file.rows,
+            found.share,
+        )
+    ]
+
+
+def _not_exchangeable(file: PublishedFile, run: Ids) -> list[Leak]:
+    """Rows in an order that is neither that of their cells nor random: they follow something that is not shown."""
+    if file.rows < LEAST:
+        return []
+    marks = [m for n in file.columns if n not in (file.key, file.sidecar.group) for m in shown_values(file, n)]
+    if not marks:
+        return []
+    series = np.stack([mark.value for mark in marks], axis=1)
+    along = max(along_the_file(series, np.arange(file.rows), run), key=lambda a: a.surely, default=None)
+    paired = exchangeable(series, run)
+    if along is not None and along.strength >= LEAST_ALONG:
+        name, how = marks[along.series].column, f"{along.words} are unlike the others in it"
+    elif paired is not None:
+        name, how = marks[paired[0]].column, f"rows are alike at a distance of {paired[1]:,} lines"
+    else:
+        return []
+    return [
+        Leak(
+            "row_order",
+            "linking",
+            "suspicious",
+            f"By {name} the rows are neither sorted nor in random order: {how}, more than chance allows. They follow "
+            f"something that is not shown, or people who belong together stand together.",
+            "shuffle the rows, or sort them by what is published",
+            (name,),
+            file.rows,
+        )
+    ]
 
 
 def _followed(file: PublishedFile, trait: Mark, strength: float, how: str = "") -> Leak:
@@ -85,48 +142,6 @@ def _rank_texts(file: PublishedFile, name: str, column: CodedColumn) -> Ids:
     rank = np.zeros(len(column.texts), dtype=np.int64)
     rank[sorted(range(len(column.texts)), key=lambda i: column.texts[i])] = np.arange(len(column.texts))
     return rank
-
-
-def _in_pieces(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:
-    """Whether rows that follow each other follow each other in the original: also in pieces, and backwards."""
-    known = file.person_classes
-    if known is None:
-        return None
-    _, of_row, of_person, _ = known
-    share = np.bincount(of_person) / len(of_person)
-    share = share[share > 0]
-    kinds = float(np.exp(-(share * np.log(share)).sum()))  # as many equally frequent ones
-    if kinds < 1.5:
-        return None
-    length = int(np.clip(np.ceil(np.log(30 * file.people) / np.log(kinds)), 2, 12))
-    if min(file.rows, file.people) < 4 * length:
-        return None
-    draw = np.random.default_rng(0)
-    for turned in (False, True):
-        pieces = _pieces(of_person[::-1] if turned else of_person, length)
-        seen = np.isin(_pieces(of_row, length), pieces).mean()
-        chance = max(np.isin(_pieces(of_row[within_runs(run, draw)], length), pieces).mean() for _ in range(_DRAWS))
-        if seen > 0.3 and seen > chance + 0.25:
-            return None, float(seen), f"{' backwards' if turned else ''}, in pieces"
-    for step, order in in_steps(of_row, of_person):
-        seen = max(
-            float(np.isin(_pieces(of_row, length), _pieces(of_person[turned], length)).mean())
-            for turned in (order, order[::-1])
-        )
-        if seen > 0.3:
-            return None, seen, f", in steps of {step:,}"
-    return None
-
-
-def _pieces(ids: Ids, length: int) -> NDArray[np.uint64]:
-    """One number for each piece of so many neighbours."""
-    found = np.zeros(len(ids) - length + 1, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for step in range(length):
-            part = ids[step : step + len(found)].astype(np.uint64) + np.uint64(1)
-            found = found * np.uint64(0x9E3779B97F4A7C15) + part * np.uint64(0xBF58476D1CE4E5B9)
-            found ^= found >> np.uint64(29)
-    return found
 
 
 def _by_place(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:

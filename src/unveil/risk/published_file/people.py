@@ -36,7 +36,8 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
                 "exceeded" if few is None or few else "suspicious",
                 f"{file.persons(several)} of {file.count(different)} have several rows "
                 f"({file.count(rows)} in all, by {name}): classes count rows, not people.{said}",
-                f"keep one row a person, or coarsen until classes hold {FEW} people by {name}",
+                f"keep one row a person, or coarsen until classes hold {FEW} people by {name}; if different people may "
+                f"have the same {name}, as with names, say shared = true in the schema",
                 (name,),
                 different if few is None else few,
                 several / different,
@@ -126,7 +127,7 @@ def people_who_fit(file: PublishedFile, names: list[str]) -> tuple[NDArray[np.bo
 
 def unplaced_people(file: PublishedFile) -> list[Leak]:
     """People of the original who fit no published row although they should: the file was not understood."""
-    if file.rows < 10 or file.sidecar.masked:
+    if file.rows < 10 or file.sidecar.masked or file.sidecar.method == "synthetic":  # whose rows are nobody's
         return []
     blocks = [tuple(file.columns)] if file.linked else file.blocks
     for block in blocks:

@@ -1,21 +1,17 @@
-"""Orders that whoever has the original's list can make again: by a hash, by a shuffle with a usual seed, in steps."""
+"""Orders that whoever has the original's list can make again: by a hash, by a shuffle with a usual seed."""
 
 import hashlib
 import random
 from collections.abc import Iterator
-from math import gcd
 
 import numpy as np
 
 from unveil.data.attribute import Role
 from unveil.risk.published_file.file import Ids, PublishedFile
 
-__all__ = ["in_steps", "recipes"]
+__all__ = ["recipes"]
 
 SEEDS = (0, 1, 2, 7, 42, 100, 123, 1234, 12345, 2023, 2024, 2025)
-_PAIRS = 1_000_000  # of people who may be the first two of a piece
-_STEPS = 60  # rows that a piece in steps is followed for
-_CHANCE = -30.0  # log of the chance of such a piece
 
 
 def recipes(file: PublishedFile) -> Iterator[tuple[str, Ids]]:
@@ -36,34 +32,3 @@ def recipes(file: PublishedFile) -> Iterator[tuple[str, Ids]]:
         rows = list(range(file.people))
         random.Random(seed).shuffle(rows)
         yield words, np.array(rows, dtype=np.int64)
-
-
-def in_steps(of_row: Ids, of_person: Ids) -> Iterator[tuple[int, Ids]]:
-    """Steps in which neighbouring rows may walk through the original; and the people in that order.
-
-    Two neighbouring rows of rare kinds are followed: every pair of people who may be they gives a step.
-    """
-    people = len(of_person)
-    number = np.bincount(of_person, minlength=int(max(of_row.max(), of_person.max())) + 1)
-    if len(of_row) <= _STEPS or people <= _STEPS:
-        return
-    rows = np.arange(len(of_row) - _STEPS)
-    product = number[of_row[rows]].astype(float) * number[of_row[rows + 1]]
-    share = np.log(np.maximum(number, 1) / people)
-    for first in rows[np.argsort(product, kind="stable")][:3].tolist():
-        if not 0 < product[first] <= _PAIRS:
-            continue
-        one, other = (np.flatnonzero(of_person == of_row[first + i]) for i in (0, 1))
-        begin, end = (a.ravel() for a in np.meshgrid(one, other))
-        step, chance = end - begin, np.log(max(len(begin), 1.0))
-        for i in range(2, _STEPS):
-            good = of_person[(begin + i * step) % people] == of_row[first + i]
-            begin, step = begin[good], step[good]
-            chance += share[of_row[first + i]]
-            if chance < _CHANCE or not len(step):
-                break
-        for length in np.unique(np.abs(step[np.abs(step) > 1])).tolist()[:3] if chance < _CHANCE else ():
-            around = gcd(length, people)
-            turn = (np.arange(people // around) * length) % people
-            yield length, np.concatenate([(turn + start) % people for start in range(around)])
-            yield length, np.concatenate([np.arange(start, people, length) for start in range(length)])

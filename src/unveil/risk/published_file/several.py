@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
@@ -13,6 +14,8 @@ from unveil.risk.published_file.statistics import within_runs
 
 __all__ = ["across_releases", "beside_earlier"]
 
+MOST_ALIGNED = 1_500  # rows, from the top
+NEAR = 10  # rows
 SURELY_ALONE = 0.05  # expected others in a crossing: nobody else is there with a probability of 95%
 
 
@@ -34,7 +37,10 @@ def beside_earlier(file: PublishedFile, earlier: PublishedFile, name: str) -> li
     """
     both = f"This release and {name}"
     return (
-        _line_by_line(file, earlier, both) or _row_by_row(file, earlier, both) or _one_value_more(file, earlier, both)
+        _line_by_line(file, earlier, both)
+        or _row_by_row(file, earlier, both)
+        or _sorted_alike(file, earlier, both)
+        or _one_value_more(file, earlier, both)
     )
 
 
@@ -85,10 +91,98 @@ def _row_by_row(one: PublishedFile, other: PublishedFile, both: str) -> list[Lea
 
 
 def _same_texts(one: PublishedFile, other: PublishedFile, name: str) -> Ids:
-    """(rows of both,) equal numbers for equal texts of a column."""
+    """(rows of both,) equal numbers for equal texts of a column; for equal numbers, if one file rounded them."""
     places = {text: i for i, text in enumerate(one.columns[name].texts)}
     theirs = np.array([places.setdefault(text, len(places)) for text in other.columns[name].texts], dtype=np.int64)
-    return np.concatenate([one.codes(name), theirs[other.codes(name)]])
+    plain = np.concatenate([one.codes(name), theirs[other.codes(name)]])
+    numbers = [f.numbers(name)[f.codes(name)] for f in (one, other)]
+    steps = [_step(x) for x in numbers]
+    if None in steps or steps[0] == steps[1]:
+        return plain
+    step = max(s for s in steps if s is not None)
+    ways = [np.concatenate([how(x / step + 1e-9) for x in numbers]) for how in (np.rint, np.floor)]
+    found = [plain, *(row_numbers([(way - way.min()).astype(np.int64)]) for way in ways)]
+
+    def in_both(number: Ids) -> int:
+        counts = [np.bincount(part, minlength=int(number.max()) + 1) for part in np.split(number, [one.rows])]
+        return int(np.minimum(*counts).sum())
+
+    return max(found, key=in_both)  # at first as they are
+
+
+def _step(numbers: NDArray[np.float64]) -> float | None:
+    """The largest power of ten that divides all numbers; None for what are no numbers."""
+    if not len(numbers) or not np.isfinite(numbers).all() or not numbers.any():
+        return None
+    powers = (10.0**k for k in range(6, -7, -1))
+    return next((s for s in powers if np.abs(numbers / s - np.rint(numbers / s)).max() < 1e-6), None)
+
+
+def _sorted_alike(one: PublishedFile, other: PublishedFile, both: str) -> list[Leak]:
+    """A number of each file, of whatever name, that puts the rows of both in one order: a record number, a weight."""
+    if min(one.rows, other.rows) < LEAST or not (one.linked and other.linked):
+        return []
+    names = [n for n in one.columns if n in other.columns and n not in {*one.keys, *other.keys}]
+    names = [n for n in names if len(_shared_texts(one, other, n)) > 1]
+    orders = [_orders(f) for f in (one, other)]
+    if not names or not all(orders) or _cut_alike(one, other):
+        return []
+    here, there = np.split(row_numbers([_same_texts(one, other, n) for n in names]), [one.rows])
+    draw = np.random.default_rng(0)
+    for mine, first in orders[0].items():
+        for yours, second in orders[1].items():
+            for order in (second, second[::-1]):
+                a, b = here[first][:MOST_ALIGNED], there[order][:MOST_ALIGNED]
+                near = [np.argsort(np.arange(len(b)) // NEAR + draw.random(len(b)), kind="stable") for _ in range(3)]
+                seen, *chance = (aligned(a, x) for x in (b, *(b[n] for n in near)))
+                if seen - max(chance) > max(0.3 * (1 - max(chance)), 4 * float(np.std(chance))):
+                    return [
+                        _across(
+                            f"{both} have their rows in the same order once they are sorted by {mine} and {yours} "
+                            f"({', '.join(names)} agrees in {percent(seen)} of the lines, {percent(max(chance))} if "
+                            "rows close by are exchanged): their rows can be put together, with the columns of both.",
+                            f"leave {mine} out, or number the rows of each release by itself and at random",
+                            tuple(dict.fromkeys([mine, yours, *names])),
+                            min(one.rows, other.rows),
+                            seen,
+                        )
+                    ]
+    return []
+
+
+def _shared_texts(one: PublishedFile, other: PublishedFile, name: str) -> set[str]:
+    return {*one.columns[name].texts} & {*other.columns[name].texts}
+
+
+def _orders(file: PublishedFile) -> dict[str, Ids]:
+    """The order of rows by each number that few rows share and nobody knows of people."""
+    found = {}
+    for name in file.others + file.secrets:
+        number = file.numbers(name)[file.codes(name)]
+        if np.isfinite(number).all() and len(np.unique(number)) >= 0.5 * file.rows:
+            found[name] = np.argsort(number, kind="stable")
+    return found
+
+
+def _cut_alike(one: PublishedFile, other: PublishedFile) -> bool:
+    """Whether both show the same of who is who, so that nothing is won by putting rows together."""
+    names = [n for n in one.keys if n in other.keys]
+    if len(names) < max(len(one.keys), len(other.keys)):
+        return False
+    counts = [
+        Counter(zip(*(np.array(f.columns[n].texts, dtype=object)[f.codes(n)] for n in names), strict=True))
+        for f in (one, other)
+    ]
+    return counts[0].keys() == counts[1].keys()
+
+
+def aligned(one: Ids, other: Ids) -> float:
+    """The longest common subsequence of two rows of codes, as a share of the shorter one."""
+    best = np.zeros(len(other) + 1, dtype=np.int64)
+    for code in one:
+        best[1:] = np.maximum(best[1:], best[:-1] + (other == code))
+        np.maximum.accumulate(best, out=best)
+    return float(best[-1] / min(len(one), len(other)))
 
 
 def _only_cell(number: Ids, cell: Ids, last: int) -> Ids:

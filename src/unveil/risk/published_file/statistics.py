@@ -6,7 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Narrowed", "Prediction", "guess", "information", "narrowed_sets", "small_sets", "within_runs"]
+__all__ = [
+    "Narrowed",
+    "Prediction",
+    "chernoff",
+    "guess",
+    "information",
+    "narrowed_sets",
+    "small_sets",
+    "surely",
+    "within_runs",
+]
 
 Ids = NDArray[np.int64]
 _CHANCE = 20.0  # the logarithm of one in 5 * 10^8
@@ -154,3 +164,29 @@ def narrowed_sets(
         return None
     sets = np.array(found, dtype=np.int64)
     return Narrowed(sets, int(size[sets].sum()), float(np.exp((gain[sets] / size[sets]).min())))
+
+
+def surely(
+    deviation: NDArray[np.float64], variance: NDArray[np.float64], most: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The negative logarithm of the chance that a sum of independent numbers, none beyond `most`, deviates so far.
+
+    Bernstein's inequality: heavy tails, where a few rows make the sum, cost what they must.
+    """
+    return deviation**2 / (2 * (variance + most * deviation / 3) + 1e-300)
+
+
+def chernoff(values: NDArray[np.float64], total: float, number: int) -> float:
+    """The negative logarithm of the chance that so many values, drawn from these without replacement, add up to more.
+
+    Chernoff's bound, which holds for them as for draws with replacement (Hoeffding 1963); of a negative total, to less.
+    """
+    values, total = (values, total) if total >= 0 else (-values, -total)
+    spread = float(values.var())
+    if spread == 0:
+        return 0.0
+    best = 0.0
+    for share in (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0):
+        tilt = share * total / (number * spread)
+        best = max(best, tilt * total - number * float(np.log(np.exp(tilt * values).mean())))
+    return best

@@ -12,13 +12,12 @@ from starlette.responses import JSONResponse, Response
 from unveil.audit import read_presets
 from unveil.audit.document import Document
 from unveil.audit.limits import parse_limit
-from unveil.data.schema import read_schema
 from unveil.errors import UsageError
 from unveil.report.wording import SIGNS
 from unveil.studio.documents import MOST_ROWS, who_is_in
 from unveil.studio.folder import Folder
 from unveil.studio.jobs import Job
-from unveil.studio.web import Form, Studio, first, screen, went
+from unveil.studio.web import Form, Studio, chosen, first, screen, spoken_in, went
 
 __all__ = ["show_audit", "show_who", "start_audit", "submit_audit"]
 
@@ -32,18 +31,18 @@ def show_audit(request: Request, studio: Studio) -> Response:
     documents = folder.documents()
     name = request.query_params.get("document", "")
     name = folder.one(name, documents) if name else next(iter(documents), "")
-    drawn = studio.drawings.of(name) if name else None
+    drawn = studio.drawn(name, spoken_in(request)) if name else None
     beside = request.query_params.get("beside", "")
-    other = studio.drawings.of(folder.one(beside, documents)) if beside else None
-    held = folder.settings
-    schema = read_schema(folder.schema) if folder.schema.is_file() else None
+    other = studio.drawn(folder.one(beside, documents)) if beside else None
+    held, releases = folder.settings, folder.releases()
+    schema = studio.schema()
     return screen(
         request,
         "audit",
         data=folder.data,
-        confirmed=schema is not None and schema.document.confirmed,
-        releases=folder.releases(),
-        ticked=_releases_of(folder, drawn.document) if drawn else folder.releases()[:MOST_RELEASES],
+        confirmed=studio.confirmed,
+        releases=releases,
+        ticked=_releases_of(releases, drawn.document) if drawn else releases[:MOST_RELEASES],
         settings=held,
         presets_named=[(name, name) for name in sorted(read_presets())],
         types_named=[(name, name) for name in TYPES],
@@ -64,18 +63,24 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
     """Keep the settings in unveil.toml, and audit; with columns that the reader knows, ask what they change."""
     folder = studio.folder
     names = [folder.one(name, folder.releases()) for name in form.get("release", [])]
+    if not names or len(names) > MOST_RELEASES:
+        raise UsageError(f"choose from one to {MOST_RELEASES} releases")
     if "known" in form:
-        schema = read_schema(folder.schema)
-        known = [
-            schema.names[int(i)] for i in form["known"] if i.isascii() and i.isdigit() and int(i) < len(schema.names)
-        ]
+        schema = studio.schema()
+        if schema is None:
+            raise UsageError("draft the roles first")
+        known = chosen(form, "known", schema.names)
         before = folder.one(first(form, "document"), folder.documents())
-        _, document = start_audit(studio, names, known=known)
-        return went(
-            f"/audit?document={quote(document)}&beside={quote(before)}"
-            if (folder.path / document).is_file()
-            else "/audit"
-        )
+        job, _ = start_audit(studio, names, spoken_in(request), known=known, beside=before)
+        return went(job.page if job.state == "done" else "/audit")
+    if set(form) - {"release"}:
+        _keep_settings(folder, form)
+    start_audit(studio, names, spoken_in(request))
+    return went("/audit")
+
+
+def _keep_settings(folder: Folder, form: Form) -> None:
+    """Limits, and who gets it, in unveil.toml."""
     limits = [line.strip() for line in first(form, "limit").splitlines() if line.strip()]
     for line in limits:
         parse_limit(line)
@@ -94,22 +99,26 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
             "recipient": first(form, "recipient")[:200],
         }
     )
-    start_audit(studio, names)
-    return went("/audit")
 
 
 def start_audit(
-    studio: Studio, names: list[str], *, known: list[str] | None = None, external: bool = False
+    studio: Studio,
+    names: list[str],
+    language: str,
+    *,
+    known: list[str] | None = None,
+    external: bool = False,
+    beside: str = "",
 ) -> tuple[Job, str]:
-    """The job that audits these releases, and the document that it writes."""
+    """The job that audits these releases, and the document that it writes; `beside`: one to compare it with."""
     folder = studio.folder
-    if not names or len(names) > MOST_RELEASES:
-        raise UsageError(f"choose from one to {MOST_RELEASES} releases")
     if folder.data is None:
         raise UsageError("choose a data file first")
     stem = "+".join(Path(name).stem for name in names)[:80]
     more = []
     if known is not None:
+        if any("," in name for name in known):
+            raise UsageError("a column whose name holds a comma can be asked about in Python only")
         stem = re.sub(r"[^\w .+()=,-]", "_", f"{stem} (known {', '.join(known)})")[:110]
         more = [f"--known={','.join(known)}"]
     if external:
@@ -117,6 +126,7 @@ def start_audit(
         more = ["--variant=external"]
     document = f"documents/{stem}.json"
     words = ["audit", *names, "--config=unveil.toml", f"--json={document}", f"--report=reports/{stem}.html", *more]
+    words += [] if language == "en" else [f"--language={language}"]
     words += [] if external else [f"--people=people/{stem}.csv"]
     parts = [str(Path(name).with_suffix(".toml")) for name in names]
     job = studio.jobs.start(
@@ -124,7 +134,7 @@ def start_audit(
         about=", ".join(Path(name).name for name in names),
         reads=[*names, *parts, folder.data, "schema.toml", "unveil.toml", *folder.hierarchies()],
         writes=[document],
-        page=f"/audit?document={quote(document)}",
+        page=f"/audit?document={quote(document)}" + (f"&beside={quote(beside)}" if beside else ""),
     )
     return job, document
 
@@ -134,7 +144,7 @@ def show_who(request: Request, studio: Studio) -> Response:
     given = request.query_params
     folder = studio.folder
     name = folder.one(given.get("document", ""), folder.documents())
-    drawn = studio.drawings.of(name)
+    drawn = studio.drawn(name)
     if drawn is None or drawn.document.settings.get("variant") == "external":
         raise UsageError("a document for others names nobody")
     try:
@@ -149,9 +159,9 @@ def show_who(request: Request, studio: Studio) -> Response:
 # -------------------------------------------------------------------------------------------------------------- inside
 
 
-def _releases_of(folder: Folder, document: Document) -> list[str]:
+def _releases_of(releases: list[str], document: Document) -> list[str]:
     short = set(document.settings.get("releases", ()))
-    return [name for name in folder.releases() if Path(name).name in short or name in short]
+    return [name for name in releases if Path(name).name in short or name in short]
 
 
 def _published(schema: Any) -> list[tuple[int, str, str]]:

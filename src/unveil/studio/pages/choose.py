@@ -13,12 +13,12 @@ from starlette.responses import FileResponse, Response
 from unveil.audit.document import Document
 from unveil.audit.measures import parse_ids, title_of
 from unveil.audit.numbers import spoken
-from unveil.data.schema import read_schema
 from unveil.errors import UsageError
+from unveil.report.wording import label
 from unveil.studio.documents import repairs_of
 from unveil.studio.pages.audit import start_audit
 from unveil.studio.pages.release import start_anonymize
-from unveil.studio.web import Form, Studio, first, screen, went
+from unveil.studio.web import Form, Studio, chosen, first, screen, spoken_in, went
 
 __all__ = ["decide", "export", "give_report", "make_point", "show_choose", "start_frontier"]
 
@@ -29,26 +29,26 @@ SAMPLE = 300  # people who are asked about, if nothing else is said
 def show_choose(request: Request, studio: Studio) -> Response:
     """The frontier, if there is one, what an audit advises, and the decision."""
     folder = studio.folder
-    drawn = studio.drawings.of(FRONTIER)
-    audits = [(name, one.document) for name in folder.documents() if (one := studio.drawings.of(name)) is not None]
+    drawn = studio.drawn(FRONTIER, spoken_in(request))
+    audits = [(name, one.document) for name in folder.documents() if (one := studio.drawn(name)) is not None]
     newest = next((doc for _, doc in audits if doc.document == "audit"), None)
     points = [] if drawn is None else points_of(drawn.document)
-    verdicts = _verdicts(audits)
+    verdicts, releases = _verdicts(audits), folder.releases()
     return screen(
         request,
         "choose",
         data=folder.data,
-        confirmed=folder.schema.is_file() and read_schema(folder.schema).document.confirmed,
+        confirmed=studio.confirmed,
         drawn=drawn,
         points=points,
         axes=None if drawn is None else _axes(drawn.document),
         limits=folder.settings.get("limit", []),
         sample=SAMPLE,
         repairs=[] if newest is None else repairs_of(newest),
-        releases=folder.releases(),
+        releases=releases,
         releases_named=[
             (name, f"{name} ({verdicts[Path(name).name]})" if Path(name).name in verdicts else name)
-            for name in folder.releases()
+            for name in releases
         ],
         start=next((i for i, point in enumerate(points) if point["recommended"]), len(points) // 2),
         decisions=folder.decisions(),
@@ -65,6 +65,7 @@ def start_frontier(request: Request, studio: Studio, form: Form) -> Response:
     if not re.fullmatch(r"\d{1,7}", sample) or int(sample) < 10:
         raise UsageError("people: give a whole number of at least 10")
     words = ["frontier", folder.data, "--schema=schema.toml", f"--json={FRONTIER}", "--report=reports/frontier.html"]
+    words += [] if (language := spoken_in(request)) == "en" else [f"--language={language}"]
     words += [f"--sample={sample}", *(f"--limit={text}" for text in folder.settings.get("limit", []))]
     words += [f"--{key}={value}" for key, value in folder.dialect.items()]
     reads = [folder.data, "schema.toml", "unveil.toml", *folder.hierarchies()]
@@ -75,21 +76,20 @@ def start_frontier(request: Request, studio: Studio, form: Form) -> Response:
 def make_point(request: Request, studio: Studio, form: Form) -> Response:
     """The release of a point of the frontier, or of an audit's advice."""
     folder = studio.folder
-    given = first(form, "point") or "-1"
     if "repair" in form:
-        newest = next((studio.drawings.of(name) for name in folder.documents()), None)
+        newest = next((studio.drawn(name) for name in folder.documents()), None)
         repairs = [] if newest is None else repairs_of(newest.document)
-        one = repairs[int(given)] if given.isdigit() and int(given) < len(repairs) else None
-        if one is None:
+        if not (found := chosen(form, "point", repairs)):
             raise UsageError("there is no such advice; load the page again")
+        one = found[0]
         with_, require = one["with"][0], one["require"]
         more = [f"--leave-out={name}" for name in one["leave-out"]]
     else:
-        drawn = studio.drawings.of(FRONTIER)
+        drawn = studio.drawn(FRONTIER)
         points = [] if drawn is None else points_of(drawn.document)
-        if not given.isdigit() or int(given) >= len(points):
+        if not (found := chosen(form, "point", points)):
             raise UsageError("choose a point of the frontier")
-        with_, require, more = points[int(given)]["with"], points[int(given)]["require"], []
+        with_, require, more = found[0]["with"], found[0]["require"], []
     if "@" in with_ or any("@" in text for text in require):
         raise UsageError("options from another file are not taken from a document")
     left_out = [f"without {text.partition('=')[2]}" for text in more]
@@ -109,8 +109,7 @@ def decide(request: Request, studio: Studio, form: Form) -> Response:
     audited = [
         (name, one.document)
         for name in folder.documents()
-        if (one := studio.drawings.of(name)) is not None
-        and Path(release).name in one.document.settings.get("releases", ())
+        if (one := studio.drawn(name)) is not None and Path(release).name in one.document.settings.get("releases", ())
     ]
     name, document = audited[0] if audited else ("", None)
     sidecar = str(Path(release).with_suffix(".toml"))
@@ -140,7 +139,7 @@ def decide(request: Request, studio: Studio, form: Form) -> Response:
 def export(request: Request, studio: Studio, form: Form) -> Response:
     """The report for others: an audit whose document holds no small count and names nobody."""
     folder = studio.folder
-    start_audit(studio, [folder.one(first(form, "exported"), folder.releases())], external=True)
+    start_audit(studio, [folder.one(first(form, "exported"), folder.releases())], spoken_in(request), external=True)
     return went("/choose")
 
 
@@ -164,7 +163,7 @@ def points_of(document: Document) -> list[dict[str, Any]]:
     rows.sort(key=lambda p: sign * p["values"][chart["risk"]]["value"])
     return [
         {
-            "name": p["name"],
+            "name": label(p["name"]),
             "with": p["with"],
             "require": list(p["require"]),
             "risk": _spoken(p, chart["risk"]),

@@ -28,7 +28,7 @@ def show_data(request: Request, studio: Studio) -> Response:
         "data",
         files=[name for name in folder.tables() if "/" not in name],
         data=data,
-        preview=None if data is None else studio.previews.of(data, folder.dialect),
+        preview=None if data is None else studio.preview(data, folder.dialect),
         dialect=folder.dialect,
         delimiters=list(DELIMITERS.items()),
         encodings=[(name, name) for name in ENCODINGS],

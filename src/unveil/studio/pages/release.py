@@ -8,7 +8,6 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from unveil.data.schema import read_schema
 from unveil.errors import UsageError, shown
 from unveil.studio.folder import NAME
 from unveil.studio.jobs import Job
@@ -34,16 +33,18 @@ def show_release(request: Request, studio: Studio) -> Response:
     names = folder.releases()
     chosen = request.query_params.get("release", "")
     chosen = folder.one(chosen, names) if chosen else ""
+    after = studio.preview(chosen, published=True) if chosen else None
+    before = studio.preview(folder.data, folder.dialect) if after and folder.data else None
     commands = {output: job.command for job in reversed(studio.jobs.all()) for output in job.outputs}
     return screen(
         request,
         "release",
         data=folder.data,
-        confirmed=folder.schema.is_file() and read_schema(folder.schema).document.confirmed,
+        confirmed=studio.confirmed,
         releases=[(name, commands.get(name, "")) for name in names],
         chosen=chosen,
-        before=studio.previews.of(folder.data, folder.dialect) if chosen and folder.data else None,
-        after=studio.previews.of(chosen, published=True) if chosen else None,
+        before=before.beside(after) if before and after else None,
+        after=after,
         schemes=SCHEMES,
         defaults=DEFAULTS,
     )

@@ -60,7 +60,7 @@ def draw_hierarchies(request: Request, studio: Studio, form: Form) -> Response:
 def show_roles(request: Request, studio: Studio) -> Response:
     """One line a column."""
     folder = studio.folder
-    schema = read_schema(folder.schema) if folder.schema.is_file() else None
+    schema = studio.schema()
     found = _evidence(folder)
     return screen(
         request,
@@ -104,7 +104,7 @@ def save_roles(request: Request, studio: Studio, form: Form) -> Response:
 
 def show_hierarchy(request: Request, studio: Studio) -> Response:
     """One column's hierarchy as a tree."""
-    schema, index, name = _asked(request, studio.folder)
+    schema, index, name = _asked(request, studio)
     ladder = schema.hierarchies.get(name)
     declared = schema.declaration(name)
     return screen(
@@ -126,7 +126,7 @@ def build_hierarchy(request: Request, studio: Studio, form: Form) -> Response:
     from unveil.formats.tables import read_table
 
     folder = studio.folder
-    schema, index, name = _asked(request, folder)
+    schema, index, name = _asked(request, studio)
     preset = form.get("preset", [""])[0]
     if folder.data is None or preset not in PRESETS[schema.declaration(name).kind]:
         raise UsageError("choose a data file and one of the presets")
@@ -143,7 +143,7 @@ def build_hierarchy(request: Request, studio: Studio, form: Form) -> Response:
 def move_node(request: Request, studio: Studio, form: Form) -> Response:
     """A node and all below it under another node: what dragging does, and the form for the keyboard."""
     folder = studio.folder
-    schema, index, name = _asked(request, folder)
+    schema, index, name = _asked(request, studio)
     ladder = schema.hierarchies.get(name)
     if ladder is None:
         raise UsageError(f"{name}: has no hierarchy yet; build one first")
@@ -193,10 +193,10 @@ def _labels(ladder: HierarchyTable, level: int) -> list[str]:
     return list(dict.fromkeys(row[level] for row in ladder.rows))
 
 
-def _asked(request: Request, folder: Folder) -> tuple[Schema, int, str]:
-    if not folder.schema.is_file():
+def _asked(request: Request, studio: Studio) -> tuple[Schema, int, str]:
+    schema = studio.schema()
+    if schema is None:
         raise UsageError("draft the roles first")
-    schema = read_schema(folder.schema)
     index = int(request.path_params["index"])
     if index >= len(schema.names):
         raise UsageError("there is no such column")

@@ -24,12 +24,29 @@ document.querySelector("[data-who]")?.addEventListener("submit", (event) => {
   tell({ ...place, y: Number(document.getElementById("least").value) / 100 });
 });
 
+// -------------------------------------------------------------------------------------------------------------- slider
+const slide = document.querySelector("[data-slide] input[type=range]");
+function frontier(view) { // the slider's point has a ring, and a click on a point moves the slider
+  if (!slide) return;
+  const points = [...document.querySelectorAll("[data-point]")];
+  const ring = () => view.signal("chosen", points[slide.value].dataset.name).run();
+  slide.addEventListener("input", ring);
+  view.addEventListener("click", (event, item) => {
+    const found = points.findIndex((point) => point.dataset.name === item?.datum?.n);
+    if (found < 0) return;
+    slide.value = found;
+    slide.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  ring();
+}
+
 // -------------------------------------------------------------------------------------------------------------- charts
 async function draw(figure) {
   const numbers = figure.querySelector("details");
   try {
     const spec = specs[figure.id];
     const { view } = await window.vegaEmbed(figure.querySelector(".chart"), spec, options);
+    if (figure.closest("section")?.querySelector("#chart")) frontier(view);
     const who = told && spec.usermeta?.who;
     if (who) {
       view.addEventListener("click", (event, item) => {

@@ -2,7 +2,7 @@
 
 // ------------------------------------------------------------------------------------------------------------- uploads
 for (const drop of document.querySelectorAll("[data-drop]")) {
-  const [input, bar, fault] = ["input", "progress", ".warning"].map((part) => drop.querySelector(part));
+  const [input, bar, fault] = ["input", "progress", ".fault"].map((part) => drop.querySelector(part));
   const send = (file) => {
     const request = new XMLHttpRequest(); // fetch does not tell how much was sent
     request.open("PUT", `/upload?as=${drop.dataset.drop}&name=${encodeURIComponent(file.name)}`);

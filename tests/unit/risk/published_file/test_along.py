@@ -1,15 +1,16 @@
-"""Neighbouring rows, against every order of small files and many shuffled ones."""
+"""What goes along with the file: planted waves, stretches and distances, and many shuffled files."""
 
-from itertools import pairwise, permutations
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from unveil.data.schema import read_schema
 from unveil.formats.tables import read_columns
 from unveil.risk.published_file import PublishedFile, read_published_file
-from unveil.risk.published_file.neighbours import stand_together
 from unveil.risk.published_file.order import row_order
+from unveil.risk.published_file.statistics import chernoff
 
 SCHEMA = """version = 1
 confirmed = true
@@ -41,30 +42,40 @@ def _drawn(seed: int, rows: int) -> list[tuple[str, str]]:
     return [(f"p{draw.integers(8)}", f"i{draw.integers(6)}") for _ in range(rows)]
 
 
-def test_chance_is_the_mean_over_all_orders() -> None:
-    """m (m - 1) / n pairs of equal neighbours, summed over values: what the check takes for chance."""
-    cells = "aaabbc"
-    seen = [sum(x == y for x, y in pairwise(order)) for order in permutations(cells)]
-    assert np.isclose(np.mean(seen), sum(m * (m - 1) / 6 for m in (3, 2, 1)))
+def test_chance_of_a_stretch_is_no_more_than_its_bound() -> None:
+    """Every stretch of five of twelve numbers: as many reach a sum as the bound allows at most."""
+    values = np.array([0.0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 5]) - 10 / 12
+    sums = np.array([sum(chosen) for chosen in combinations(values, 5)])
+    for total in (1.0, 2.0, 3.5, 4.5, -2.0, -3.0):
+        reached = (sums >= total - 1e-9).mean() if total > 0 else (sums <= total + 1e-9).mean()
+        assert reached <= np.exp(-chernoff(values, total, 5)) <= 1
+    assert 0 < chernoff(values, 2.0, 5) < chernoff(values, 4.5, 5)
 
 
 def test_shuffled_files_raise_no_alarm(tmp_path: Path) -> None:
-    for seed in range(40):
-        file = _file(tmp_path, _drawn(seed, 300))
-        assert stand_together(file, np.zeros(300, dtype=np.int64), 60) == []
+    for seed in range(25):
+        assert row_order(_file(tmp_path, _drawn(seed, 300))) == []
+
+
+@pytest.mark.parametrize("distance", [1, 2, 450])
+def test_a_hidden_pair_at_any_distance_is_seen(distance: int, tmp_path: Path) -> None:
+    """The second of each home stands so many lines after the first; they have nothing in common."""
+    rows = _drawn(2, 900)
+    homes = [i // (2 * distance) * distance + i % distance for i in range(900)]
+    (leak,) = row_order(_file(tmp_path, rows, homes=homes))
+    assert (leak.severity, leak.columns) == ("exceeded", ("home",))
+
+
+def test_a_stretch_that_is_unlike_the_others_is_seen(tmp_path: Path) -> None:
+    rows = _drawn(4, 1_000)
+    (leak,) = row_order(_file(tmp_path, [*rows[:700], *[("p1", i) for _, i in rows[700:740]], *rows[740:]]))
+    assert (leak.severity, leak.columns) == ("suspicious", ("place",))
 
 
 def test_families_that_stand_together_are_seen_without_their_numbers(tmp_path: Path) -> None:
     rows = [row for row in _drawn(1, 150) for _ in range(2)]
     (leak,) = row_order(_file(tmp_path, rows))
     assert (leak.check, leak.severity) == ("row_order", "suspicious")
-
-
-def test_a_hidden_column_that_they_share_is_named(tmp_path: Path) -> None:
-    """Two of each home side by side, with nothing in common that the file shows."""
-    rows = _drawn(2, 900)
-    (leak,) = row_order(_file(tmp_path, rows, homes=[i // 2 for i in range(900)]))
-    assert (leak.severity, leak.columns) == ("exceeded", ("home",))
 
 
 def test_classes_that_stand_together_explain_themselves(tmp_path: Path) -> None:

@@ -1,0 +1,150 @@
+"""A report in another language: the texts of the English one, each by the catalogue languages/CODE.toml.
+
+Documents stay English, so that every one can be drawn in every language, however old it is. A phrase of the catalogue
+stands for itself, or holds {names}: what stands there is kept ({name}), or is translated in its turn ({NAME}). A text
+that no phrase fits is taken apart at its sentences; what is in no catalogue stays English.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from unveil.audit.document import Document
+from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Listing, Paragraph
+
+__all__ = ["LANGUAGES", "Words", "block_in", "translated", "words_of"]
+
+LANGUAGES = {"en": "English", "de": "Deutsch"}
+Words = Callable[[str], str]
+_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])|(?<![\w.])\d+\.\d+(?![\w.])")
+_FIGURE = re.compile(r"[\s×<>≤≥–−+()%-]*(?:\d[\d.,]*[\s×<>≤≥–−+()%-]*)+(?:points)?\s*")
+_APART = (". ", "; ", " · ", ": ", ", ")  # where a text is taken apart; at the last two only if all parts are known
+
+
+def words_of(document: Document, language: str) -> Words:
+    """What translates the texts of a document's report; names of its columns and files stay as they are."""
+    kept = {document.settings.get("original"), *document.settings.get("releases", ())}
+    kept |= {finding.attribute for finding in document.findings}
+    kept |= {name for names in document.diagnostics.get("roles", {}).values() for name in names}
+    return lambda text: text if text in kept else translated(text, language)
+
+
+@lru_cache(20_000)
+def translated(text: str, language: str) -> str:
+    """A text in a language; in English if the catalogue does not have it."""
+    if language == "en" or not text:
+        return text
+    if _FIGURE.fullmatch(text):
+        return _figures(text, language).replace("points", _phrases(language)[0].get("points", "points"))
+    whole = _whole(text, language)
+    if whole is not None:
+        return whole
+    for apart in _APART:
+        parts = text.split(apart)
+        if len(parts) > 1:
+            found = [translated(part, language) for part in parts]
+            changed = [new != old for new, old in zip(found, parts, strict=True)]
+            if all(changed) or (any(changed) and apart in _APART[:3]):
+                return apart.join(found)
+    return text
+
+
+def _whole(text: str, language: str) -> str | None:
+    """By one phrase; with or without the sign at its end, a capital at its beginning and a sign before it."""
+    exact, patterns = _phrases(language)
+    if text in exact:
+        return exact[text]
+    if text[:2] in ("✓ ", "✕ ", "? ", "– ") and text[2:] in exact:
+        return text[:2] + exact[text[2:]]
+    for first in (text.partition(" ")[0], ""):
+        for pattern, phrase in patterns.get(first, ()):
+            if match := pattern.fullmatch(text):
+                values = {
+                    name: translated(part, language) if name.isupper() else _figures(part, language)
+                    for name, part in match.groupdict().items()
+                }
+                return phrase.format(**values)
+    for end in (".", ",", ";"):
+        if text.endswith(end) and (found := _whole(text[: -len(end)], language)) is not None:
+            return found + end
+    small = text[0].lower() + text[1:]
+    if small != text and small in exact:
+        return exact[small][0].upper() + exact[small][1:]
+    return None
+
+
+@cache
+def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[re.Pattern[str], str]]]]:
+    """Phrases that stand for themselves, and patterns by their first word, "" if that is a name."""
+    content = tomllib.loads(files("unveil.report").joinpath("languages", f"{language}.toml").read_text("utf-8"))
+    exact: dict[str, str] = {}
+    patterns: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    for text, phrase in content.items():
+        if "{" not in text:
+            exact[text] = phrase
+            continue
+        parts = re.split(r"\{(\w+)\}", text)
+        made = "".join(_place(p) if i % 2 else re.escape(p) for i, p in enumerate(parts))
+        first = text.partition(" ")[0]
+        patterns.setdefault("" if "{" in first else first, []).append((re.compile(made, re.DOTALL), phrase))
+    for found in patterns.values():  # what says most is tried first
+        found.sort(key=lambda one: -len(one[0].pattern))
+    return exact, patterns
+
+
+def _place(name: str) -> str:
+    """What stands for a name: nothing that ends a sentence; of several ({names}) also what parts them."""
+    return f"(?P<{name}>(?:(?!\\. {'' if name.endswith('s') else '|; '}).)+?)"
+
+
+def _figures(text: str, language: str) -> str:
+    """Numbers as the language writes them, where the whole text is one or more of them."""
+    if language == "en" or not _FIGURE.fullmatch(text):
+        return text
+    swap = str.maketrans(",.", ".,")
+    return _NUMBER.sub(lambda found: found[0].translate(swap), text)
+
+
+def block_in(block: Block, t: Words, language: str) -> Block:
+    """A block of a report with its texts translated."""
+    if isinstance(block, Heading):
+        return replace(block, text=t(block.text), small=t(block.small))
+    if isinstance(block, Paragraph):
+        return replace(block, text=t(block.text))
+    if isinstance(block, Listing):
+        kept = block.kind == "verdicts"
+        return replace(block, items=tuple((n if kept else t(n), x if kept else t(x)) for n, x in block.items))
+    if isinstance(block, Banner):
+        return replace(block, text=t(block.text), words=t(block.words))
+    if isinstance(block, Chart):
+        rows = tuple(tuple(map(t, row)) for row in block.rows)
+        head, spec = tuple(map(t, block.head)), _spec_in(block.spec, t)
+        if language != "en":
+            number = {"decimal": ",", "thousands": ".", "grouping": [3], "currency": ["", ""]}
+            spec["config"] = {**spec.get("config", {}), "locale": {"number": number}}
+        return replace(block, title=t(block.title), caption=t(block.caption), head=head, rows=rows, spec=spec)
+    if isinstance(block, Details):
+        return replace(block, summary=t(block.summary), grids=tuple(_grid_in(grid, t) for grid in block.grids))
+    return _grid_in(block, t)
+
+
+def _grid_in(grid: Grid, t: Words) -> Grid:
+    rows = tuple(tuple(_cell_in(cell, t) for cell in row) for row in grid.rows)
+    return replace(grid, title=t(grid.title), head=tuple(_cell_in(cell, t) for cell in grid.head), rows=rows)
+
+
+def _cell_in(cell: Cell, t: Words) -> Cell:
+    text = cell.text if cell.kind in ("code", "hash", "measure") else t(cell.text)
+    return replace(cell, text=text, small=t(cell.small), meaning=t(cell.meaning))
+
+
+def _spec_in(part: Any, t: Words) -> Any:
+    """A chart's spec with its titles translated."""
+    if isinstance(part, dict):
+        named = ("title", "description")
+        return {k: t(v) if k in named and isinstance(v, str) else _spec_in(v, t) for k, v in part.items()}
+    return [_spec_in(value, t) for value in part] if isinstance(part, list | tuple) else part
