@@ -5,6 +5,7 @@ that neither workers nor the order in which they end change a result. What Dask 
 task never raises, and what it is about has no repr.
 """
 
+import gc
 import logging
 import os
 import secrets
@@ -171,11 +172,15 @@ def connected(address: str) -> Iterator[Any]:
     from distributed import Client
 
     _quiet()
+    failed = ""
     try:
         client = Client(address, timeout=SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError) as error:
+        failed = type(error).__name__
+    if failed:
+        gc.collect()  # collected while another client starts, one that failed waits for a lock which that one holds
         how = " (its certificates come from Dask's configuration, distributed.comm.tls)" if "tls" in address else ""
-        raise ClusterError(f"{address}: no scheduler answers there ({type(error).__name__}){how}") from None
+        raise ClusterError(f"{address}: no scheduler answers there ({failed}){how}")
     try:
         _check_versions(client)
         yield client

@@ -1,5 +1,6 @@
 """A real cluster of worker processes counts what one process reads, whoever dies on the way."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,16 +9,20 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import unveil
-from unveil import cluster
+from unveil import cli, cluster
 from unveil.audit.levels import run_check
+from unveil.cli import settings
 from unveil.cluster import _Work, connected, local_cluster, work_on_parts
 from unveil.data.schema import Schema
 from unveil.data.schema.document import SchemaDocument
@@ -151,6 +156,89 @@ def test_a_broken_part_is_named_and_its_cell_is_in_no_log(tmp_path: Path, client
     assert spill.stat().st_mode & 0o777 == 0o700
 
 
+def test_a_tls_address_needs_its_certificates(client: Any) -> None:
+    import dask
+
+    with pytest.raises(ClusterError, match="certificates come from Dask's configuration"):
+        connected(client.scheduler.address).__enter__()
+    held = client.security
+    parts = {"ca-file": held.tls_ca_file, "client.cert": held.tls_client_cert, "client.key": held.tls_client_key}
+    configured = dask.config.set({f"distributed.comm.tls.{name}": value for name, value in parts.items()})
+    with configured, connected(client.scheduler.address) as other:
+        assert work_on_parts(other, abs, [-1, -2]) == [1, 2]
+
+
+TOML = """version = 1
+confirmed = true
+[attributes.age]
+role = "quasi-identifier"
+kind = "numeric"
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.ill]
+role = "sensitive"
+[attributes.town]
+role = "insensitive"
+[attributes.id]
+role = "identifier"
+"""
+
+
+def test_commands_end_with_the_same_files_or_with_nothing(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("anonymize", "check"):
+        place = import_module(f"unveil.cli.{name}")
+        monkeypatch.setattr(place, "cluster_of", lambda options: nullcontext(client if options.cluster else None))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    Path("schema.toml").write_text(TOML)
+    written(Path("t"), 3)
+
+    def run(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["unveil", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return int(ended.value.code or 0)
+
+    make = ("anonymize", "t", "-s", "schema.toml", "--seed", "1")
+    on = ("--cluster", "local:workers=3")
+    for method in ("mondrian:k=4", "anatomy:l=2"):  # the second is made here, from the rows
+        name = method.partition(":")[0]
+        assert run(*make, "--with", method, "-o", name) == 0
+        assert run(*make, "--with", method, "-o", f"on-{name}", *on) == 0
+        assert same_files(Path(name), Path(f"on-{name}"))
+        for more in ((), on):
+            command = (
+                "check",
+                f"on-{name}",
+                "-s",
+                "schema.toml",
+                "--original",
+                "t",
+                "--json",
+                f"{name}{len(more)}.json",
+            )
+            assert run(*command, *more) == 0
+        assert Path(f"{name}0.json").read_bytes() == Path(f"{name}2.json").read_bytes()
+    assert "works on people one by one: the table is read here" in capsys.readouterr().err
+    for more in (("--assignment", "a.csv"), ("--population", "t"), ("--until", "global_threat <= 1")):
+        assert run(*make, "--with", "mondrian:k=4", "-o", "r", *more, *on) == 2
+    assert run("check", "mondrian", "-s", "schema.toml", "--original", "t", "--key", "id", *on) == 2
+    Path("t/1.csv").write_text("age,sex,ill,town,id\n3,f\n")
+    there = set(Path().iterdir())
+    capsys.readouterr()
+    assert run(*make, "--with", "mondrian:k=4", "-o", "r", *on) == 2
+    assert len([line for line in capsys.readouterr().err.splitlines() if "t/1.csv, line 2" in line]) == 1
+    assert set(Path().iterdir()) == there
+
+
+@pytest.mark.parametrize("text", ["nonsense", "local:workers=0", "local:workers=two", "local:rows=1", "local:memory=x"])
+def test_what_names_no_cluster_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"local:workers=4,memory=2GB|is not a size"):
+        settings.cluster_of(SimpleNamespace(cluster=text)).__enter__()
+
+
 def _after_a_while(number: int, folder: Path) -> list[int]:
     (folder / f"{number}-{os.getpid()}").touch()
     time.sleep(0.2)
@@ -213,8 +301,6 @@ def test_a_scheduler_without_workers_or_one_that_dies(monkeypatch: pytest.Monkey
         try:
             while not file.exists():
                 time.sleep(0.05)
-            import json
-
             with connected(json.loads(file.read_text())["address"]) as found:
                 monkeypatch.setattr(cluster, "PATIENCE", 0.2)
                 with pytest.raises(ClusterError, match="no worker"):

@@ -83,11 +83,11 @@ def _parts(path: Any, error: type[UnveilError]) -> Sequence[TablePart]:
         path = Path(path)
     if not isinstance(path, Path):
         raise UsageError("on a cluster a table is files that every worker can read; give a path")
-    if is_many(path):
-        return part_files(path, error)
+    if is_many(path):  # workers have another working folder
+        return [replace(part, path=part.path.absolute()) for part in part_files(path, error)]
     if path.suffix.lower() in BINARY and path.suffix.lower() not in TYPED:
         raise UsageError(f"{path}: on a cluster a table is CSV, Parquet or Arrow; leave --cluster out, or save it so")
-    return (TablePart(path, path.name),)
+    return [TablePart(path.absolute(), path.name)]
 
 
 def _is_declared(schema: Schema, name: str) -> bool:
