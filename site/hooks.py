@@ -1,5 +1,6 @@
 """What the site holds beside docs/: the pages at the top of the repository, and a reference made from the program."""
 
+import json
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ def on_files(files: Any, config: Any) -> Any:
     pages = {"index.md": ROOT / "README.md", "examples/README.md": ROOT / "examples" / "README.md"}
     pages |= {name: ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE")}
     made = {name: path.read_text() for name, path in pages.items()}
-    made |= {f"examples/{path.name}": path.read_text() for path in (ROOT / "examples").glob("*.py")}
+    made |= {f"examples/{path.stem}.md": notebook(path) for path in (ROOT / "examples").glob("*.ipynb")}
     made |= {"reference/commands.md": commands(), "reference/measures.md": reference()}
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
@@ -27,8 +28,17 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(text: str, page: Any, **_: Any) -> str:
-    """Links as they hold in the site, where everything lies one folder higher."""
+    """Links as they hold in the site: pages lie one folder higher, and notebooks are pages."""
+    text = text.replace(".ipynb)", ".md)")
     return re.sub(r"\]\((?:docs/|\.\./(?=[A-Z]))", "](", text)
+
+
+def notebook(path: Path) -> str:
+    """A notebook as a page."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = ("".join(cell["source"]) for cell in cells)
+    kinds = (cell["cell_type"] for cell in cells)
+    return "\n\n".join(f"```python\n{t}\n```" if k == "code" else t for k, t in zip(kinds, texts, strict=True))
 
 
 def commands() -> str:

@@ -83,8 +83,6 @@ def work_on_parts(
     stop: threading.Event | None = None,
 ) -> list[Result]:
     """The function of every item, in their order; with `merge` one result, of neighbours merged again and again."""
-    from distributed import Future
-
     name = f"unveil-{secrets.token_hex(4)}"
     numbers = iter(range(10**9))
 
@@ -93,7 +91,7 @@ def work_on_parts(
             return client.submit(task, *arguments, key=f"{name}-{next(numbers)}", pure=False)
 
     with _explained(client):
-        leaves: list[Future] = [submit(_part, _Work(function, (item,))) for item in items]
+        leaves = [submit(_part, _Work(function, (item,))) for item in items]
         futures = leaves
         work = None if merge is None else _Work(merge, ())
         while work is not None and len(futures) > 1:

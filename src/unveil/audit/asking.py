@@ -12,10 +12,11 @@ from unveil import risk
 from unveil.attackers.posterior.contract import Chains, Posterior
 from unveil.attackers.posterior.convergence import FAR
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.audit.attack import Attack, run_attack, run_attacks, starts_of_table
+from unveil.audit.attack import Attack, run_attack, run_attacks, run_channel_attack, starts_of_table
 from unveil.data.attribute import Attribute, Role, asked_in_turn
 from unveil.data.belief import Belief, Estimate, Known, Prior, Targets, every_known
 from unveil.data.release import Release
+from unveil.data.rows import rows_of
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
@@ -35,6 +36,8 @@ __all__ = [
     "doubts",
     "guessed_right",
     "published_targets",
+    "stated_chances",
+    "with_stated",
 ]
 
 MOST_VALUES_UNNAMED = 1000  # of an attribute that nobody named: everybody's beliefs in all of them are kept
@@ -152,13 +155,18 @@ def answers(
     group: NDArray[np.integer] | None = None,
     also_asked: Sequence[Targets] = (),
     enough: Callable[[Mapping[str, Belief]], bool] | None = None,
+    stated: Release | None = None,
 ) -> Answers:
     """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
 
-    `also_asked`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
+    `also_asked`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`. `stated`: the
+    release row by row, where it says with what chances categories were changed: the Bayesian reader is then a model of
+    the true values behind all rows.
     """
     names = readers.known_of(release, asked)
-    attribute = release.attributes[asked]
+    attribute = release.true_attributes[asked]
+    if release.perturbed and (readers.prior is not None or readers.joined):
+        raise NotApplicable("with perturbed values, priors and joined attributes are not supported")
     row = np.arange(release.rows if table is None else table.rows, dtype=np.int64)
     if table is None:
         people = published_targets(release, asked, names, readers.wrong)
@@ -185,7 +193,9 @@ def answers(
         "in_group": readers.in_group if group is not None else None,
         "group": group,
         # Where links are hidden the sampler is tried from the truth and its mirror images; nobody is told.
-        "starts": () if table is None or len(release.blocks) == 1 else starts_of_table(table, release, asked),
+        "starts": ()
+        if table is None or len(release.blocks) == 1 or release.perturbed
+        else starts_of_table(table, release, asked),
         "left_out": True,
         "enough": enough,
     }
@@ -193,6 +203,8 @@ def answers(
         found, *others_too = run_attacks(release, [everyone, *also_asked], readers.attackers, **told_of)
     else:
         found, others_too = run_attack(release, everyone, readers.attackers, joined=readers.joined, **told_of), []
+    if stated is not None and table is not None and not readers.wrong:
+        found = with_stated(found, stated, table, asked, readers, names, rows)
     assert found.placed is not None
     refused = dict(found.refused)
     words = readers.target_words(names, coarse=table is None, every=every_known(release, asked))
@@ -210,7 +222,7 @@ def answers(
             int((~found.placed[theirs]).sum()),
         )
     ideal = faithful = None
-    if table is not None:
+    if table is not None and not release.perturbed:
         run: dict[str, Any] = {"prior": prior, "engine": engine, "chains": readers.chains, "joined": readers.joined}
         try:
             as_is = run_attack(original_as(release, table), people, {}, **run)
@@ -241,6 +253,37 @@ def answers(
         also_asked=tuple(replace(attack, learned=None) for attack in others_too),
         without={name: _told(belief, words).of(mine) for name, belief in found.without.items()},
     )
+
+
+def stated_chances(release: Release) -> bool:
+    """Whether a release says of all that was perturbed with what chances, and nothing else was done to it."""
+    if not release.row_by_row or any(one.channel is None for one in release.perturbed.values()):
+        return False
+    return not rows_of(release).wide
+
+
+def with_stated(
+    found: Attack,
+    stated: Release,
+    table: Table,
+    asked: int,
+    readers: Readers,
+    names: Sequence[str],
+    rows: NDArray[np.int64] | None,
+) -> Attack:
+    """The same with the learner and the Bayesian reader of a channel that is published, where they can be asked."""
+    bayesian, people = readers.attackers.get("bayesian"), table.rows if rows is None else len(rows)
+    if bayesian is None or bayesian.membership != 1 or found.targets.count != people:
+        return found
+    given: dict[str, Any] = {name: getattr(readers, name) for name in ("alpha", "beta", "engine", "chains")}
+    try:
+        told = run_channel_attack(stated, table, asked, known=list(names), **given)
+    except NotApplicable:  # too many pairs of a person and a row
+        return found
+    learner, model = told.learner, told.attackers["bayesian"]
+    if rows is not None:
+        learner, model = learner.of(rows), model.of(rows)
+    return replace(found, learner=learner, attackers={**found.attackers, "bayesian": model}, without={})
 
 
 def published_targets(release: Release, asked: int, names: Sequence[str], wrong: float = 0.0) -> Targets:

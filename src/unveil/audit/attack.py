@@ -15,7 +15,9 @@ from unveil.attackers.posterior.fits import Fitted, check_targets
 from unveil.attackers.posterior.joined import join
 from unveil.catalog import attacker as attacker_of
 from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets, sensitive_attribute
-from unveil.data.release import Release, truthful
+from unveil.data.display import Display, Summary
+from unveil.data.mixture import behind_of_truth, shown_targets
+from unveil.data.release import Release
 from unveil.data.rows import rows_of
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -23,15 +25,17 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
+from unveil.risk import global_threat
 
 __all__ = ["Attack", "attack", "run_attack", "run_attacks", "run_channel_attack", "starts_of_table", "targets_of_file"]
 
 WITHOUT = "\1"  # before the name of an attacker: its learner without the person's group
+MOST_VALUES = 1000  # of a number that is asked about
 MOST_SHARES = 1 << 20  # of one attribute in a start; chains cannot be run over larger domains either
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attack:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attack(Display):
     """Beliefs about the same people: the learner's, and each attacker's by name."""
 
     learner: Belief
@@ -43,6 +47,14 @@ class Attack:
     truth: NDArray[np.integer] | None = None  # (targets,) their values, where the targets are rows of a table
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without the person's group: by attacker
     # that has one of its own, "" for all others; empty if it was not asked
+
+    def summary(self) -> Summary:
+        lines = []
+        for name, belief in {"learner": self.learner, **self.attackers}.items():
+            right = "unknown" if self.truth is None else f"{global_threat(belief, self.truth).value:.1%}"
+            lines.append((name, right, "exact" if belief.exact else "sampled"))
+        lines += [(name, "does not apply", "") for name in self.refused]
+        return f"Attack on {len(self.learner.probability):,} people", ("reader", "guesses right", "beliefs"), lines
 
     def known_texts(self, release: Release) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""
@@ -111,6 +123,11 @@ def run_attack(
     """
     more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group, "starts": starts}
     more |= {"left_out": left_out, "enough": enough}
+    if release.perturbed:
+        held: dict[str, Any] = {"prior": prior, "engine": engine, "chains": chains}
+        return _run_perturbed(
+            release, [targets], lambda r, t: [run_attack(r, t[0], attackers, joined=joined, **held, **more)]
+        )[0]
     if joined:
         return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
     return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
@@ -137,7 +154,17 @@ def run_attacks(
     `in_group`, `group` and `left_out` are about the first set. `learned`: of an attack on the same release with the
     same settings, which then goes on from there.
     """
-    truthful(release)
+    if release.perturbed:
+        more: dict[str, Any] = {
+            "prior": prior,
+            "engine": engine,
+            "chains": chains,
+            "lenient": lenient,
+            "learned": learned,
+        }
+        more |= {"in_group": in_group, "group": group, "starts": starts, "left_out": left_out}
+        more["enough"] = _enough_of_truth(release, several[0].asked, enough)
+        return _run_perturbed(release, several, lambda r, t: run_attacks(r, t, attackers, **more))
     for targets in several:
         check_targets(release, targets)
     index = several[0].asked
@@ -146,7 +173,7 @@ def run_attacks(
     prior = Prior.uninformative(release, index) if prior is None else prior
     engine = Engine(seed=0) if engine is None else engine
     asked = release.attributes[index]
-    if asked.kind.measured and asked.codes > 1000:
+    if asked.kind.measured and asked.codes > MOST_VALUES:
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
     within = {} if in_group is None else dict(in_group)
     asking = [
@@ -160,9 +187,52 @@ def run_attacks(
         everyone |= asking[0].left_out()
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
-    told = prior, engine, chains, everyone, refused, learned, starts
-    beliefs, learned = learn(release, index, *told, lenient=lenient, enough=enough)
+    given = prior, engine, chains, everyone, refused, learned, starts
+    beliefs, learned = learn(release, index, *given, lenient=lenient, enough=enough)
     return [one.attack(learned, beliefs, refused, number) for number, one in enumerate(asking)]
+
+
+def _run_perturbed(
+    release: Release, several: Sequence[Targets], run: Callable[[Release, list[Targets]], list[Attack]]
+) -> list[Attack]:
+    """The same of a release with perturbed columns, which is read as what it shows.
+
+    What is known of a person is turned into likelihoods of what is shown, and beliefs about what is shown into beliefs
+    about true values. A channel of which nobody knows anything is refused: nobody could say what is understated.
+    """
+    asked = release.perturbed.get(several[0].asked)
+    if asked is not None and asked.behind is None:
+        raise NotApplicable(f"{asked.true.name} was perturbed, and nothing says how: neither chances nor the original")
+    if asked is not None and asked.true.codes > MOST_VALUES:
+        name = asked.true.name
+        raise NotApplicable(f"{name} has {asked.true.codes:,} values, over {MOST_VALUES:,}; declare bins for it")
+    found = run(replace(release, perturbed={}), [shown_targets(release, targets) for targets in several])
+    how = ", ".join(sorted({one.source for one in release.perturbed.values() if one.source}))
+
+    def of_truth(belief: Belief) -> Belief:
+        told = belief if asked is None else behind_of_truth(asked, belief)
+        return replace(told, threat=replace(told.threat, mechanism=f"known: what perturbed values say ({how})"))
+
+    return [
+        replace(
+            attack,
+            learner=of_truth(attack.learner),
+            attackers={name: of_truth(belief) for name, belief in attack.attackers.items()},
+            without={name: of_truth(belief) for name, belief in attack.without.items()},
+            targets=targets,
+        )
+        for attack, targets in zip(found, several, strict=True)
+    ]
+
+
+def _enough_of_truth(
+    release: Release, asked: int, enough: Callable[[Mapping[str, Belief]], bool] | None
+) -> Callable[[Mapping[str, Belief]], bool] | None:
+    """Whether beliefs about what is shown decide, as those about true values."""
+    one = release.perturbed.get(asked)
+    if enough is None or one is None:
+        return enough
+    return lambda beliefs: enough({name: behind_of_truth(one, belief) for name, belief in beliefs.items()})
 
 
 def _key(name: str, number: int) -> str:

@@ -26,7 +26,7 @@ __all__ = ["AttributeAttack", "describe_attack"]
 NOT_MEASURED = ("faithfulness", "ideal")  # an audit's alone
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AttributeAttack(RunResult):
     """What was found; `document` is all that a report needs."""
 

@@ -26,6 +26,7 @@ from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
 from unveil.data.belief import Prior
+from unveil.data.display import Display, Summary
 from unveil.data.release import Release
 from unveil.data.rows import origin_of
 from unveil.data.table import MOST_COUNTED, Table
@@ -44,8 +45,8 @@ _SAID = {True: "sensitive", False: "harmless", None: "not said"}  # of being in 
 ReleaseType = Literal["not stated", "public", "controlled", "internal"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Case:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Case(Display):
     """What is judged, who reads it and knows what, and by which limits.
 
     Where the schema names no sensitive attribute, each quasi-identifier is asked about in turn, all others known.
@@ -107,6 +108,12 @@ class Case:
     def __post_init__(self) -> None:
         once = tuple(tuple(dict.fromkeys(names)) for names in self.combinations)
         object.__setattr__(self, "combinations", once)
+
+    def summary(self) -> Summary:
+        lines = [(name, release.rows, len(release.attributes)) for name, release in self.releases.items()]
+        more = "" if self.original is None else f" of {self.original.rows:,} people"
+        count = len(self.releases)
+        return f"Case: {count} release{'s' * (count != 1)}{more}", ("release", "rows", "attributes"), lines
 
     @property
     def readers(self) -> Readers:

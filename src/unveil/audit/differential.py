@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.audit.document import Document, Finding, Input, Verdict
 from unveil.audit.limits import check_limits, judge, worst
-from unveil.audit.result import judged_document
+from unveil.audit.result import Documented, judged_document
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.table import Table
@@ -43,14 +43,14 @@ IDS = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Differential:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Differential(Documented):
     """What a test found. `document` is all that a report needs; what was predicted of people stays here."""
 
     document: Document
-    tests: Mapping[str, Outcome] = field(repr=False)  # by sanitizer
-    removals: Mapping[str, Removal] = field(repr=False)
-    table: Table = field(repr=False)
+    tests: Mapping[str, Outcome]  # by sanitizer
+    removals: Mapping[str, Removal]
+    table: Table
     asked: int = 0
 
     @property
@@ -62,10 +62,6 @@ class Differential:
     def exit_code(self) -> int:
         """0 within limits or none given, 1 exceeded or `until` not reached, 3 inconclusive: failures, or stopped."""
         return int(self.document.diagnostics["exit_code"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document as plain data."""
-        return self.document.model_dump(mode="json")
 
     def people(self, name: str | None = None) -> "pl.DataFrame":
         """What is inferred of each record with and without it: it names people."""
@@ -97,12 +93,6 @@ class Differential:
             for side, belief in (("within", tested.within), ("without", tested.without)):
                 data |= {f"{side}:{value}": belief[:, code] for code, value in enumerate(attribute.values)}
         return pl.DataFrame(data, schema_overrides={"noise_floor": pl.Float64})
-
-    def _repr_html_(self) -> str:
-        import importlib
-
-        # By name: the report stands above and reads the document only.
-        return str(importlib.import_module("unveil.report").render_page(self.document))
 
 
 def run_differential(

@@ -49,7 +49,7 @@ class Fact:
     sample: Table | None = None  # the others; None: the labels are of the original's people
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Disclosure(RunResult):
     """What was found; `document` is all that a report needs."""
 

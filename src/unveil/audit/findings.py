@@ -76,7 +76,7 @@ def belief_findings(
             gap = risk.member_advantage(belief, found.truth, found.controls.attackers[attacker], found.controls.truth)
             yield Finding.of("member_advantage", release, name, gap, 0.0, reader=attacker)
     published = published_counts(found)
-    if published.sum():
+    if published.sum() and len(published) == found.attribute.codes:  # of a perturbed number it is of what is shown
         yield Finding.of("baseline_accuracy", release, name, risk.baseline_accuracy(published))
     ideal = None
     if found.ideal is not None and found.truth is not None:

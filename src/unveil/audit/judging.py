@@ -202,7 +202,7 @@ def _reasons(
             reasons["membership", None] = (
                 "Being in the table is sensitive, and there is no --population or --control to judge it by."
             )
-    unread = [column for column in part.perturbed if not column.words]
+    unread = [column for column in part.perturbed if not (column.words or column.paired)]
     if unread:
         verb = "does" if len(unread) == 1 else "do"
         names = ", ".join(column.attribute for column in unread)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from unveil.attackers.background import PeopleGroups
 from unveil.attackers.posterior.roster import put_apart, with_roster
-from unveil.audit.document import Finding
+from unveil.audit.document import Finding, amount
 from unveil.audit.level_units import Units, worst_over_lattice
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Known, Targets
+from unveil.data.display import Display, Summary
 from unveil.data.mixture import mixture_of
 from unveil.data.release import Release, row_numbers
 from unveil.data.table import Table
@@ -49,12 +50,16 @@ __all__ = ["Check", "natural_distance", "run_check"]
 _OF_POPULATION = (DeltaPresence(), KMap(), PopulationUniqueness())
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(Display):
     """Levels of a release. `diagnostics` says what was left out and where domains come from."""
 
     findings: tuple[Finding, ...]
     diagnostics: dict[str, Any]
+
+    def summary(self) -> Summary:
+        lines = [(f.id, "" if f.value is None else f"{amount(f.value):.4g}", f.verdict) for f in self.findings]
+        return f"Check: {len(self.findings)} levels", ("level", "value", "verdict"), lines
 
     @property
     def kept(self) -> bool:

@@ -2,33 +2,23 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.audit.analyst import analyst_findings
-from unveil.audit.attack import run_channel_attack
-from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
-from unveil.audit.composition import compose_masked
 from unveil.audit.document import Finding
-from unveil.audit.levels import run_check
-from unveil.audit.masked_identity import SYNTHETIC, masked_utility
-from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure
-from unveil.audit.mixture import run_mixture_attack
+from unveil.audit.masked_identity import masked_utility
 from unveil.audit.part import Part
-from unveil.audit.people import Measure, People
 from unveil.audit.synthetic import synthetic_findings
 from unveil.data.attribute import Attribute, Role
-from unveil.data.belief import Belief, Estimate
 from unveil.data.release import Anonymized, Release
 from unveil.data.rows import PublishedRows, origin_of, rows_of
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, Stopped, UsageError
-from unveil.risk import global_threat
+from unveil.errors import NotApplicable, UsageError
 from unveil.risk.disclosure import (
     deviation_interval_baseline,
     deviation_interval_disclosure,
@@ -45,47 +35,65 @@ from unveil.risk.disclosure import (
     simple_disclosure,
 )
 
-__all__ = ["BY_PERCENTAGE", "PERCENTAGES", "distance_findings", "masked_charts", "masked_part", "near_findings"]
+__all__ = [
+    "BY_PERCENTAGE",
+    "PERCENTAGES",
+    "MaskedFindings",
+    "distance_findings",
+    "masked_charts",
+    "masked_findings",
+    "near_findings",
+    "synthetic_part",
+]
 
 PERCENTAGES = (1, 2, 5, 10, 20, 50)  # of ranks, and of a standard deviation
 BY_PERCENTAGE = ("rank_interval_disclosure", "deviation_interval_disclosure")
 MOST_INPUTS = 3  # a good guess from so few is the alarm
 FOLDS, REPEATS = 5, 3
 NOBODYS = "its rows are nobody's: what it gives away of people is tried by attacks with control people"
-REASON = "the values were perturbed, not widened: there are no groups that hide whose row is whose"
 
 
-def masked_part(case: Case, name: str, release: Release) -> Part:
-    """What is found of a masked release. Without the original and the assignment it is unknown, never 0."""
-    masked, group = rows_of(release), case.assignments.get(name)
-    made = None
-    remarks = list(_remarks(case, name, masked))
+def synthetic_part(case: Case, name: str, release: Release) -> Part:
+    """What is found of rows that are nobody's."""
+    masked = rows_of(release)
+    found, said = synthetic_findings(case, name, masked)
+    findings = [*found, *analyst_findings(release, name, case.original)]
+    findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, None, name)
+    secrets = [masked.attributes[i].name for i in masked.with_role(Role.SENSITIVE)]
+    remarks = (*_remarks(case, name, release), *said)
+    sentences = dict.fromkeys(secrets, said[-1])
+    refused = dict.fromkeys(secrets, NOBODYS)
+    return Part(name, tuple(findings), {}, refused, _facts(masked), remarks, None, sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedFindings:
+    """What is measured of perturbed values row by row, beside what readers believe."""
+
+    findings: tuple[Finding, ...]
+    remarks: tuple[str, ...]
+    facts: Mapping[str, Any]
+    sentences: Mapping[str, str]  # by sensitive attribute: what models learn
+
+
+def masked_findings(case: Case, name: str, release: Release) -> MaskedFindings:
+    """How near values lie to the truth, and what models learn; unknown without the original and the assignment."""
+    group, remarks = case.assignments.get(name), list(_remarks(case, name, release))
+    if not release.row_by_row:
+        return MaskedFindings((), tuple(remarks), {"masked": _perturbed(release)}, {})
+    masked, made = rows_of(release), None
     if case.original is not None and group is not None:
         _check_domains(case.original, masked, name)
         made = Anonymized(release, np.array(group, dtype=np.int32))
-    elif not release.synthetic:  # of which no row is anybody's
+    else:
         remarks.append(
             f"{name}: its rows are in no telling order; how near they lie to the truth is measured only with the "
             "original and --assignment or --key, which say whose row is whose."
         )
     findings: list[Finding] = []
-    if release.synthetic:
-        found_here, said = synthetic_findings(case, name, masked)
-        findings += found_here
-        remarks += said
-        findings += analyst_findings(release, name, case.original)
-        findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, None, name)
-        sentences = {masked.attributes[i].name: said[-1] for i in masked.with_role(Role.SENSITIVE)}
-        part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
-        for index in masked.with_role(Role.SENSITIVE):
-            part = replace(part, not_applicable={**part.not_applicable, masked.attributes[index].name: NOBODYS})
-        return replace(part, findings=tuple(findings))
     for index in masked.masked:
         findings += near_findings(case.original, made, name, masked.attributes[index])
     findings += distance_findings(case.original, made, name, masked)
-    if masked.wide:  # rows that look alike are not told apart, whatever was done to their values
-        levels = run_check(release, name=name).findings
-        findings += [f for f in levels if f.attribute is None and measure(f.measure).kind == "level"]
     rows = None if made is None else origin_of(release, made.group_of_row)
     findings += analyst_findings(release, name, case.original)
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
@@ -95,153 +103,11 @@ def masked_part(case: Case, name: str, release: Release) -> Part:
         found = list(_learned(case, made, name, attribute, remarks))
         findings += found
         sentences[attribute.name] = _sentence(attribute, found)
-    part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
-    for index in masked.with_role(Role.SENSITIVE):
-        part = _read_channel(case, part, release, masked, index)
-        if case.earlier:
-            part = _composed(case, part, release, index)
-    return replace(part, findings=(*findings, *part.findings))
+    return MaskedFindings(tuple(findings), tuple(remarks), _facts(masked), sentences)
 
 
-def _read_channel(case: Case, part: Part, release: Release, masked: PublishedRows, asked: int) -> Part:
-    """What attackers believe: by the chances that are published, or else by a channel that was estimated."""
-    attribute = masked.attributes[asked]
-    readers = case.readers
-    if masked.wide or not masked.known_channel:
-        return _read_mixture(case, part, release, asked)
-    others = {name: REASON for name in case.attacker_names if name not in ("bayesian", COMPOSED, COMPOSED_LEARNED)}
-    bayesian = readers.attackers.get("bayesian")
-    if case.original is None or bayesian is None:
-        return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
-    if readers.wrong or readers.prior is not None or readers.joined or bayesian.membership != 1:
-        reason = (
-            "with perturbed values it knows no wrong attributes, no prior of single values and no joined attributes"
-        )
-        return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": reason}})
-    try:
-        found = run_channel_attack(release, case.original, asked, **_handed(case, attribute))
-    except (NotApplicable, Stopped, UsageError) as reason:
-        return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": str(reason)}})
-    truth = case.original.columns[case.original.index(attribute.name)]
-    beliefs = {"learner": found.learner, **found.attackers}
-    findings = _belief_findings(case, part.name, attribute, beliefs, found.learner, truth)
-    return replace(
-        part,
-        findings=(*part.findings, *findings),
-        sentences={**part.sentences, attribute.name: _known_chances(part.sentences[attribute.name], beliefs, truth)},
-        beliefs={**part.beliefs, attribute.name: beliefs},
-        refused={**part.refused, attribute.name: others},
-    )
-
-
-def _handed(case: Case, attribute: Attribute) -> dict[str, Any]:
-    """What every attack on perturbed values is given."""
-    readers = case.readers
-    known = None if readers.known is None else [n for n in readers.known if n != attribute.name]
-    given = ("alpha", "beta", "engine", "chains")
-    return {"known": known} | {name: getattr(readers, name) for name in given}
-
-
-def _read_mixture(case: Case, part: Part, release: Release, asked: int) -> Part:
-    """What every attacker believes of a release with perturbed columns, beside exact and widened ones."""
-    attribute, readers = release.true_attributes[asked], case.readers
-    if case.original is None or release.synthetic:
-        return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
-    refused = {name: REASON for name in case.attacker_names if name not in readers.attackers}
-    try:
-        if readers.wrong or readers.prior is not None or readers.joined:
-            raise NotApplicable(
-                "with perturbed values, wrong attributes, priors and joined attributes are not supported"
-            )
-        found = run_mixture_attack(
-            release,
-            case.original,
-            asked,
-            readers.attackers,
-            group=case.assignments.get(part.name),
-            **_handed(case, attribute),
-        )
-    except (NotApplicable, Stopped, UsageError) as reason:
-        return replace(part, not_applicable={**part.not_applicable, attribute.name: str(reason)})
-    truth = case.original.columns[case.original.index(attribute.name)]
-    beliefs = {"learner": found.learner, **found.attackers}
-    findings = _belief_findings(case, part.name, attribute, beliefs, found.learner, truth)
-    words = part.sentences[attribute.name]
-    right = {name: global_threat(belief, truth).value for name, belief in beliefs.items()}
-    best = max(right, key=lambda name: right[name])
-    words += (
-        f" What the file teaches about people in general lets a reader guess {right['learner']:.0%} right; knowing "
-        f"that a person is in it, and how values were perturbed, {right[best]:.0%}."
-    )
-    return replace(
-        part,
-        findings=(*part.findings, *findings),
-        sentences={**part.sentences, attribute.name: words},
-        beliefs={**part.beliefs, attribute.name: beliefs},
-        refused={**part.refused, attribute.name: {**refused, **found.refused}},
-    )
-
-
-def _belief_findings(
-    case: Case,
-    release: str,
-    attribute: Attribute,
-    beliefs: Mapping[str, Belief],
-    learner: Belief,
-    truth: NDArray[np.integer],
-) -> list[Finding]:
-    """What is measured of each reader, beside the learner."""
-    counts = np.bincount(truth, minlength=attribute.codes)
-    measures = [
-        m for m in measures_of(attribute, case.wanted(), counts) if m.code is None or counts[m.code] >= case.least
-    ]
-    findings = []
-    for reader, belief in beliefs.items():
-        for one in measures:
-            if reader != "learner" or one.of_learner:
-                value = _measured(one, People(belief, learner, truth))
-                under = _measured(one, People(learner, learner, truth))
-                based = value is not None and reader != "learner" and (one.of_learner or one.has_baseline)
-                base = under.value if under is not None and based else None
-                findings.append(Finding.of(one.name, release, attribute.name, value, base, reader=reader))
-    return findings
-
-
-def _composed(case: Case, part: Part, release: Release, asked: int) -> Part:
-    """What this release and the earlier ones tell together."""
-    attribute = release.true_attributes[asked]
-    beliefs = part.beliefs.get(attribute.name, {})
-    found = compose_masked(case, part.name, release, asked, beliefs.get("learner"))
-    findings = list(found.findings)
-    if found.readers and found.baseline is not None and case.original is not None:
-        learner = found.baseline
-        truth = case.original.columns[case.original.index(attribute.name)]
-        findings += _belief_findings(case, part.name, attribute, found.readers, learner, truth)
-    refused = {**part.refused.get(attribute.name, {}), **found.refused}
-    refused = {reader: why for reader, why in refused.items() if reader not in found.readers}
-    return replace(
-        part,
-        findings=(*part.findings, *findings),
-        remarks=(*part.remarks, *found.remarks),
-        beliefs={**part.beliefs, attribute.name: {**beliefs, **found.readers}},
-        refused={**part.refused, attribute.name: refused},
-        composition={**part.composition, attribute.name: found.facts},
-    )
-
-
-def _known_chances(words: str, beliefs: Mapping[str, Belief], truth: NDArray[np.integer]) -> str:
-    learner, attacker = (global_threat(beliefs[name], truth).value for name in ("learner", "bayesian"))
-    return (
-        f"{words} What the file teaches about people in general lets a reader guess {learner:.0%} right; knowing that "
-        f"a person is in it, and with what chances values were changed, {attacker:.0%}."
-    )
-
-
-def _measured(measure: Measure, people: People) -> Estimate | None:
-    try:
-        return measure.of(people)
-    except UsageError:  # a numeric truth that is missing for everyone
-        return None
+def _perturbed(release: Release) -> list[str]:
+    return [release.attributes[i].name for i in sorted(release.perturbed)]
 
 
 def masked_charts(findings: Iterable[Finding]) -> dict[str, Any]:
@@ -336,19 +202,20 @@ def _sentence(attribute: Attribute, found: list[Finding]) -> str:
     )
 
 
-def _remarks(case: Case, name: str, masked: PublishedRows) -> Iterator[str]:
-    perturbed = ", ".join(masked.attributes[i].name for i in masked.masked)
-    yield f"{name}: {perturbed} {'was' if len(masked.masked) == 1 else 'were'} perturbed; other columns were not."
-    if case.sample is not None:
-        yield f"{name}: a sample of people was asked for; of a masked release everybody is asked about."
-    if masked.method.startswith(SYNTHETIC):
-        yield from _private(name, masked.method)
-    elif masked.method:
-        yield f"{name} says how it was made ({masked.method}); a reader who inverts that may come nearer to the truth."
-    if case.original is not None and case.original.rows != masked.rows and not masked.method.startswith(SYNTHETIC):
-        yield f"{name} has {masked.rows:,} rows, the original {case.original.rows:,}; who is not published is left out."
+def _remarks(case: Case, name: str, release: Release) -> Iterator[str]:
+    names = _perturbed(release)
+    yield f"{name}: {', '.join(names)} {'was' if len(names) == 1 else 'were'} perturbed; other columns were not."
+    if release.synthetic:
+        yield from _private(name, release.method)
+    elif release.method:
+        yield f"{name} says how it was made ({release.method}); a reader who inverts that may come nearer to the truth."
+    people = release.rows if case.original is None else case.original.rows
+    if people != release.rows and not release.synthetic:
+        yield f"{name} has {release.rows:,} rows, the original {people:,}; who is not published is left out."
     exact = [
-        a.name for i, a in enumerate(masked.attributes) if a.role is Role.QUASI_IDENTIFIER and i not in masked.masked
+        release.attributes[i].name
+        for i in release.with_role(Role.QUASI_IDENTIFIER)
+        if i not in release.perturbed and (release.regions[i].sizes == 1).all()
     ]
     if exact:
         verb = "is" if len(exact) == 1 else "are"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,13 +22,13 @@ __all__ = ["Trial", "check_limits", "run_membership"]
 POINTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, *np.round(np.linspace(0.1, 1, 19), 2).tolist())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trial(RunResult):
     """How well members are told from others. `document` is all that a report needs; each one's scores stay here."""
 
     document: Document
-    scores: Scores = field(repr=False)
-    told: Mapping[str, ScoreQuality] = field(repr=False)  # by score
+    scores: Scores
+    told: Mapping[str, ScoreQuality]  # by score
 
     def people(self) -> "pl.DataFrame":
         """Each one's scores, and whether the person is in: it names people."""

@@ -143,7 +143,7 @@ def _members(case: Case, answered: Answers) -> Iterator[Member]:
         for count in COUNTS:
             if (count, count) != (readers.alpha, readers.beta):
                 yield Member(f"{PANEL}:count={count:g}", "pseudo-counts", f"pseudo-counts of {count:g}", count=count)
-    if learning and readers.prior is None and not readers.joined:
+    if learning and readers.prior is None and not readers.joined and not release.perturbed:
         pairs = dependent_pairs(release, answered.targets)
         if pairs:
             sets = tuple(tuple(names[i] for i in pair) for pair in pairs)

@@ -17,14 +17,21 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
     """The case in which this release, and the original beside it, are read as they have to be; and why."""
     if case.original is None:
         return case, ()
-    release = case.releases[name]
-    reading = (read_unpaired if release.perturbed else read_perturbed)(release, case.original)
-    if name in case.assignments and release.perturbed and not _fits(reading, case, name):
-        reading = read_perturbed(release, case.original)  # the pairs say that these are not the bands
+    release, group = case.releases[name], case.assignments.get(name)
+    if release.perturbed:
+        reading = read_unpaired(release, case.original)
+        if group is not None and not _fits(reading, case, name):
+            reading = read_perturbed(release, case.original)  # the pairs say that these are not the bands
+    else:
+        reading = read_perturbed(release, case.original, None if group is None else np.asarray(group))
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)
-    if name in assignments and not reading.release.perturbed and reading.group is not None:
+    if not release.perturbed and reading.release.row_by_row:
+        assignments.pop(name, None)
+        if reading.assignment is not None:
+            assignments[name] = reading.assignment
+    elif name in assignments and not reading.release.perturbed and reading.group is not None:
         told = np.asarray(assignments.pop(name))
         if (told >= 0).all():
             assignments[name] = reading.group[told]
@@ -37,7 +44,8 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
         population=None if case.population is None else reading.as_read(case.population),
         assignments=assignments,
     )
-    return read, reading.columns
+    paired = name in assignments and bool(reading.release.perturbed)
+    return read, tuple(replace(column, paired=paired and not column.words) for column in reading.columns)
 
 
 def _fits(reading: ReleaseReading, case: Case, name: str) -> bool:

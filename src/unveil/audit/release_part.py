@@ -8,24 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.analyst import analyst_findings, quality_findings
-from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
-from unveil.audit.background import background_sections
+from unveil.audit.asking import Answers, answers, asked_of, check_unnamed, stated_chances
+from unveil.audit.background import Section, background_sections
 from unveil.audit.belief_measures import labels_of
 from unveil.audit.binning import COARSE, FINE, AttributeBins, bins_of, too_many_values
 from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
-from unveil.audit.composition import compose
+from unveil.audit.composition import compose, compose_masked
 from unveil.audit.decided import surely_exceeded
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
 from unveil.audit.identity import identity_findings, population_findings, utility_findings
 from unveil.audit.in_turn import in_turn_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
-from unveil.audit.levels import run_check
+from unveil.audit.levels import Check, run_check
 from unveil.audit.linkability import with_linkability
-from unveil.audit.masked import masked_part
+from unveil.audit.masked import masked_findings, synthetic_part
 from unveil.audit.measures import measure
-from unveil.audit.membership import known_of, masked_membership, membership_of
+from unveil.audit.membership import Membership, known_of, masked_membership, membership_of
 from unveil.audit.panel import ask_panel
 from unveil.audit.part import Part
 from unveil.audit.people import Sample
@@ -34,9 +34,11 @@ from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remar
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.release import Release, merged_rows
+from unveil.data.rows import rows_of
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
+from unveil.risk.perturbation.channels import with_channels
 
 __all__ = ["part_of"]
 
@@ -52,28 +54,40 @@ def part_of(case: Case, name: str) -> Part:
     return replace(part, perturbed=perturbed, remarks=remarks, facts=facts)
 
 
-def _members(case: Case, release: Release) -> dict[str, Any]:
-    """Who is in, who is not, and what is known of them."""
+def _membership(case: Case, name: str, release: Release) -> Membership:
+    """Who is told to be in the table."""
+    assert case.membership is not None
     known = known_of(release, case.readers.known)
-    return {"known": known, "table": case.original, "control": case.control, "engine": case.engine}
+    told: dict[str, Any] = {"known": known, "table": case.original, "control": case.control, "engine": case.engine}
+    if release.perturbed:
+        return masked_membership(release, name, case.membership, **told)
+    return membership_of(release, name, case.membership, population=case.population, **told)
+
+
+def _levels_of_rows(given: Release, checked: Check) -> Iterator[Finding]:
+    """Levels of a release with perturbed columns where its cells hide people among each other, not where noise does."""
+    if given.row_by_row and not rows_of(given).wide:
+        return
+    perturbed = {one.true.name for one in given.perturbed.values()}
+    for found in checked.findings:
+        told = found.attribute is None or not (given.row_by_row or found.attribute in perturbed)
+        if told and measure(found.measure).kind == "level":
+            yield found
 
 
 def _release_part(case: Case, name: str) -> Part:
-    release = case.releases[name]
-    if release.perturbed:
-        case = case.at(case.engine.part("", 0.0, 0.97).in_turn())
-        case.engine.report("masked values", 0, 1)
-        part = masked_part(case, name, release)
-        unknown: list[Finding] = []
-        for asked in release.with_role(Role.SENSITIVE):
-            known = part.beliefs.get(release.attributes[asked].name, {})
-            without = [r for r in ("learner", *case.attacker_names) if r not in known]
-            unknown += _unmeasured(case, name, release.attributes[asked], without)
-        if case.membership is not None:
-            told = masked_membership(release, name, case.membership, **_members(case, release))
-            part = replace(part, findings=(*part.findings, *told.findings), membership=told)
-        rows_of_none = tuple(combination_rows(case, name, release, {}))
-        return replace(part, findings=(*part.findings, *unknown), combinations=rows_of_none)
+    given = release = case.releases[name]
+    if given.synthetic:
+        part = synthetic_part(case, name, given)
+        told = () if case.membership is None else (_membership(case, name, given),)
+        findings = [*part.findings, *(f for one in told for f in one.findings)]
+        for asked in given.with_role(Role.SENSITIVE):
+            findings += _unmeasured(case, name, given.attributes[asked], ("learner", *case.attacker_names))
+        return replace(part, findings=tuple(findings), membership=next(iter(told), None))
+    group = case.assignments.get(name)
+    if given.perturbed:
+        release, _ = with_channels(given, case.original, group)
+        group = None  # a reader does not know which perturbed row is whose
     case.engine.report("levels", 0, 100)
     checked = run_check(release, name=name)
     seen, number = merged_rows(release)  # of an untouched table: rows that look alike are not told apart
@@ -87,23 +101,28 @@ def _release_part(case: Case, name: str) -> Part:
     if case.sample is not None and case.sample < people:
         random = case.engine.named("people").generator()
         rows = np.sort(random.choice(people, case.sample, replace=False)).astype(np.int64)
-    findings = [*identity_findings(release, name, case.original, case.population), *checked.findings]
-    case.engine.report("utility", 1, 100)
-    findings += utility_findings(release, name, case.original)
-    findings += quality_findings(release, name, case.original, case.assignments.get(name))
-    findings += analyst_findings(release, name, case.original)
-    case.engine.report("counts", 2, 100)
-    findings += [*wider_counts(case, name, release), *in_turn_findings(case, name, release)]
+    facts, sentences, unmeasured = checked.diagnostics, {}, []
+    if given.perturbed:
+        case.engine.report("masked values", 1, 100)
+        masked = masked_findings(case, name, given)
+        findings = [*masked.findings, *_levels_of_rows(given, checked)]
+        facts, sentences, unmeasured = {**facts, **masked.facts}, dict(masked.sentences), list(masked.remarks)
+    else:
+        findings = [*identity_findings(release, name, case.original, case.population), *checked.findings]
+        case.engine.report("utility", 1, 100)
+        findings += utility_findings(release, name, case.original)
+        findings += quality_findings(release, name, case.original, group)
+        findings += analyst_findings(release, name, case.original)
+        case.engine.report("counts", 2, 100)
+        findings += [*wider_counts(case, name, release), *in_turn_findings(case, name, release)]
+        losses, unmeasured = population_findings(release, name, case.original)
+        findings += losses
     membership = None
     case.engine.report("membership", 3, 100)
     if case.membership is not None:
-        membership = membership_of(
-            release, name, case.membership, population=case.population, **_members(case, release)
-        )
+        membership = _membership(case, name, given)
         findings += membership.findings
-    losses, unmeasured = population_findings(release, name, case.original)
-    findings += losses
-    remarks = [*remarks_of_release(case, name), *unmeasured]
+    remarks = [*(() if given.perturbed else remarks_of_release(case, name)), *unmeasured]
     found: dict[str, Answers] = {}
     exposed: dict[int, list[dict[str, Any]]] = {}  # by attribute: what combinations expose
     composition: dict[str, Any] = {}
@@ -114,6 +133,8 @@ def _release_part(case: Case, name: str) -> Part:
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
         alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
+        if given.perturbed and version.attributes[asked].role is not Role.SENSITIVE and case.asked is None:
+            continue
         wider = wider_targets(case, version, asked, original, rows) if alone else {}
         several = [*wider.values(), *(combination_targets(case, release, asked) if combined else ())]
         readers = replace(case.readers, engine=next(stages).part(f"readers of {attribute}"))
@@ -128,12 +149,16 @@ def _release_part(case: Case, name: str) -> Part:
                 table=original,
                 rows=rows,
                 control=control,
-                group=case.assignments.get(name),
+                group=group,
+                stated=given if stated_chances(given) else None,
                 also_asked=asked_at_once(case, version, asked, several) if several else (),
-                enough=surely_exceeded(case, version.attributes[asked], _truth(original, version, asked, rows)),
+                enough=surely_exceeded(case, version.true_attributes[asked], _truth(original, version, asked, rows)),
             )
             if case.earlier and alone:
-                composed = compose(case, name, version, asked, answered, original, bins)
+                if given.perturbed:
+                    composed = compose_masked(case, name, given, asked, answered.learner)
+                else:
+                    composed = compose(case, name, version, asked, answered, original, bins)
                 answered = composed.added_to(answered)
                 findings += composed.findings
                 remarks += composed.remarks
@@ -141,7 +166,7 @@ def _release_part(case: Case, name: str) -> Part:
             found[attribute] = replace(answered, learned=None, also_asked=())
         except (NotApplicable, Stopped) as reason:
             refused[attribute] = str(reason)
-            findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
+            findings += _unmeasured(case, name, version.true_attributes[asked], ("learner", *case.attacker_names))
             continue
         sample = None if rows is None else Sample(people)
         measured = list(
@@ -156,7 +181,7 @@ def _release_part(case: Case, name: str) -> Part:
         )
         findings += measured
         remarks += remarks_of_baselines(f"{name}, {attribute}", measured)
-        findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
+        findings += _unmeasured(case, name, version.true_attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
         findings += wider_findings(case, name, wider, answered, original, sample)
         panel = ask_panel(case.at(readers.engine), name, found[attribute], sample)
@@ -169,26 +194,28 @@ def _release_part(case: Case, name: str) -> Part:
         del answered  # what was learned takes much memory
         readers.engine.report("", 1, 1)
     case.engine.report("background knowledge", 90, 100)
-    coarse, coarse_original = _coarse(seen, case.original)
-    group = case.assignments.get(name)
-    background = background_sections(
-        coarse,
-        name,
-        coarse_original,
-        case.background,
-        group=None if group is None else number[np.asarray(group)],
-        limited=case.limited(),
-        least=case.least,
-    )
+    background: Mapping[str, Section] = {}
+    if not given.perturbed:
+        coarse, coarse_original = _coarse(seen, case.original)
+        background = background_sections(
+            coarse,
+            name,
+            coarse_original,
+            case.background,
+            group=None if group is None else number[np.asarray(group)],
+            limited=case.limited(),
+            least=case.least,
+        )
     findings += [f for section in background.values() for f in section.findings]
     return Part(
         name,
         tuple(findings),
         found,
         refused,
-        checked.diagnostics,
+        facts,
         tuple(remarks),
         None if rows is None else len(rows),
+        sentences,
         membership=membership,
         background=background,
         composition=composition,

@@ -1,5 +1,6 @@
-"""What the results of runs with limits have in common: an audit, a link, a trial, a disclosure."""
+"""What the results of runs have in common: a document, its card in a notebook, and how it stands to limits."""
 
+import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,16 +8,33 @@ from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Finding, Input, Verdict
 from unveil.audit.limits import worst
 
-__all__ = ["EXIT_CODES", "RunResult", "judged_document"]
+__all__ = ["EXIT_CODES", "Documented", "RunResult", "judged_document"]
 
 EXIT_CODES: dict[Verdict, int] = {"no limit": 0, "within": 0, "exceeded": 1, "inconclusive": 3}
 
 
-class RunResult:
-    """A result whose document says how it stands to the limits."""
+class Documented:
+    """A result that shows itself by a card of its document; a dataclass among its subclasses is made without `repr`."""
 
     __slots__ = ()
     document: Document
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain data."""
+        return self.document.model_dump(mode="json")
+
+    def _repr_html_(self) -> str:
+        # By name: the report stands above and reads the document only.
+        return str(importlib.import_module("unveil.report").render_card(self.document))
+
+    def __repr__(self) -> str:
+        return str(importlib.import_module("unveil.report").card_text(self.document))
+
+
+class RunResult(Documented):
+    """A result whose document says how it stands to the limits."""
+
+    __slots__ = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -1,6 +1,5 @@
 """run_audit: releases in, one Audit out."""
 
-import importlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,12 +64,8 @@ class Audit(RunResult):
     """What an audit found. `document` is all that a report needs; the beliefs behind it stay here."""
 
     document: Document
-    answers: Mapping[tuple[str, str], Answers] = field(repr=False)  # by release and attribute
-    compared: Mapping[str, tuple[Published, Register]] = field(repr=False, default_factory=dict)  # masked releases
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document as plain data."""
-        return self.document.model_dump(mode="json")
+    answers: Mapping[tuple[str, str], Answers]  # by release and attribute
+    compared: Mapping[str, tuple[Published, Register]] = field(default_factory=dict)  # masked releases
 
     def people(self, release: str, attribute: str) -> "pl.DataFrame":
         """What is believed of each person: it names people."""
@@ -95,14 +90,6 @@ class Audit(RunResult):
         published, held = self.compared[release]
         found = link_by_distance(published, held, margins=True)
         return link_frame({"distance": found}, held, published)
-
-    def _repr_html_(self) -> str:
-        # By name: the report stands above the audit and reads its document only.
-        report = importlib.import_module("unveil.report")
-        return str(report.render_card(self.document))
-
-    def __repr__(self) -> str:
-        return str(importlib.import_module("unveil.report").card_text(self.document))
 
 
 def run_audit(case: Case | Mapping[str, Release], **options: Any) -> Audit:
@@ -211,8 +198,10 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         "file": {name: [file_check(leak, case.least) for leak in found] for name, found in leaks.items()},
         "roles": roles_of(case),
         "sentence": {
-            p.name: {n: sentence(a, least=case.least, sampled=p.sampled is not None) for n, a in p.answers.items()}
-            | dict(p.sentences)
+            p.name: {
+                n: " ".join(text for text in (p.sentences.get(n), _sentence(case, p, n)) if text)
+                for n in {**p.answers, **p.sentences}
+            }
             for p in parts
         },
         "releases": {p.name: release_facts(p, repeated, case.least) for p in parts},
@@ -270,6 +259,11 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         {(p.name, name): found for p in parts for name, found in p.answers.items()},
         {p.name: p.links for p in parts if p.links is not None},
     )
+
+
+def _sentence(case: Case, part: Part, attribute: str) -> str | None:
+    found = part.answers.get(attribute)
+    return None if found is None else sentence(found, least=case.least, sampled=part.sampled is not None)
 
 
 def _carrier_facts(carriers: "Mapping[str, _Carriers]") -> dict[str, Any]:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["earlier_about", "misfit", "unread", "unstated"]
 
 FEW = 20  # values of a number that are read one by one
-TOLD = 0.8  # a reader is sure of it
+TOLD = 0.8  # a reader is sure
 LEAST = 5  # people told one value
 BY_CHANCE = 1e-4
-GAIN = 0.2
+GAIN = 0.05
 
 
 def earlier_about(
@@ -117,9 +117,9 @@ def _foreign(
             f"it has {view.release.rows:,} rows for {people.count:,} people, and its {column.name} is in no other "
             "release: say how its people overlap; rows that are not people (counts, households) are not read"
         )
-    belief = web.beliefs().probability
-    sure = np.flatnonzero(belief.max(axis=1) >= TOLD)
-    if not _goes_with(belief[sure].argmax(axis=1), truth[sure], column.codes, truth, asked.codes):
+    told = web.links[0].possible(len(web.size), column.codes, absent=False)[web.number]  # by whatever row fits them
+    sure = np.flatnonzero(told.sum(axis=1) == 1)
+    if not _goes_with(told[sure].argmax(axis=1), truth[sure], column.codes, truth, asked.codes):
         return ""
     return (
         f"it tells {column.name} of people, which goes with their {asked.name} and is in no other release: whoever "
@@ -130,20 +130,25 @@ def _foreign(
 def _goes_with(
     value: NDArray[np.int64], mine: NDArray[np.integer], codes: int, truth: NDArray[np.integer], answers: int
 ) -> bool:
-    """Whether who is told a value of another column mostly has one answer, or is guessed right much more often."""
-    from scipy.stats import binom
+    """Whether of those who are told a value most have one answer or none has it, or more are guessed right by it."""
+    from scipy.stats import binom, chi2
 
+    if not len(value):
+        return False
     count = np.bincount(value * answers + mine, minlength=codes * answers).reshape(codes, answers)
     people, overall = count.sum(axis=1, keepdims=True), np.bincount(truth, minlength=answers) / len(truth)
     chance = binom.sf(count - 1, people, overall) * count.size
-    surely = (people >= LEAST) & (count >= TOLD * people) & (overall < TOLD) & (chance < BY_CHANCE)
-    if surely.any() or not len(value):
-        return bool(surely.any())
-    own = count[value].copy()
+    if ((people >= LEAST) & (count >= TOLD * people) & (overall < TOLD) & (chance < BY_CHANCE)).any():
+        return True
+    if ((count == 0) & ((1 - overall) ** people * count.size < BY_CHANCE)).any():  # an answer is ruled out
+        return True
+    alike = people * count.sum(axis=0) / len(value)
+    excess = 2 * float((count * np.log(np.maximum(count, 1) / np.maximum(alike, 1e-12))).sum())  # a G test
+    freedom = max(((people > 0).sum() - 1) * ((count > 0).any(axis=0).sum() - 1), 1)
+    own = count[value]
     own[np.arange(len(value)), mine] -= 1  # guessed from the others
-    told = own.sum(axis=1) > 0
-    right = float((own[told].argmax(axis=1) == mine[told]).mean()) if told.any() else 0.0
-    return right > overall.max() + max(GAIN, 4 * 0.5 / np.sqrt(max(int(told.sum()), 1)))
+    right = float((own.argmax(axis=1) == mine).mean())
+    return right > overall.max() + GAIN and bool(chi2.sf(excess, freedom) < BY_CHANCE)
 
 
 def misfit(web: Web, number: int, view: ReleaseView, truth: NDArray[np.integer] | None, least: int) -> str:

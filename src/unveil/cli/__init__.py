@@ -100,12 +100,16 @@ def _usable_streams() -> None:
 def _ended_cleanly() -> Iterator[None]:
     """Who ends us by a signal gets what an interrupt gets: nothing half-written, no temporary file."""
 
+    waiting: list[Timer] = []
+
     def ended(number: int, frame: Any) -> None:
-        if _deaf(frame):
-            again = Timer(AGAIN, os.kill, (os.getpid(), number))
-            again.daemon = True
-            again.start()
-            return
+        if (on_its_way := _on_its_way()) or _deaf(frame) or number != signal.SIGINT:
+            # Compiled code may print the exception and forget it: it is asked again whether we still run.
+            waiting.append(Timer(AGAIN, os.kill, (os.getpid(), number)))
+            waiting[-1].daemon = True
+            waiting[-1].start()
+            if on_its_way or _deaf(frame):
+                return
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
@@ -114,8 +118,18 @@ def _ended_cleanly() -> Iterator[None]:
     try:
         yield
     finally:
+        for timer in waiting:
+            timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _on_its_way() -> bool:
+    """Whether a signal has ended us already, and what was begun is being cleaned up."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, SystemExit):
+        error = error.__context__
+    return error is not None
 
 
 def _unset(number: signal.Signals) -> bool:

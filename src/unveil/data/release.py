@@ -67,14 +67,18 @@ class Perturbation:
 
     true: Attribute  # whose values were perturbed; of categories that is what is shown, too
     channel: NDArray[np.float64] | None = None  # (codes, codes) of categories: P(published | true), where it is stated
-    said: bool = True  # by the publisher; else it shows numbers that are not in its domain
+    said: bool = True  # by the publisher; else it was noticed
+    behind: NDArray[np.float64] | None = None  # (shown codes, true codes) P(true | shown), as a reader has it
+    source: str = ""  # where that comes from
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Perturbation)
             and (self.true, self.said) == (other.true, other.said)
-            and (self.channel is None) == (other.channel is None)
-            and (self.channel is None or np.array_equal(self.channel, np.asarray(other.channel)))
+            and all(
+                (mine is None) == (theirs is None) and (mine is None or np.array_equal(mine, np.asarray(theirs)))
+                for mine, theirs in ((self.channel, other.channel), (self.behind, other.behind))
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays
@@ -84,7 +88,7 @@ class Perturbation:
 class Release(AttributeList):
     """A published table, canonical: groups are ordered by their cells, so that order can leak nothing.
 
-    With perturbed columns, whose cells tell rows apart, each row is a group, in the order of the file.
+    A file with perturbed columns and no hidden links is held row by row, each row a group, in the order of the file.
     """
 
     attributes: tuple[Attribute, ...]
@@ -125,6 +129,11 @@ class Release(AttributeList):
     def true_attributes(self) -> tuple[Attribute, ...]:
         """The attributes with the domains of people's own values, not of what perturbed columns show."""
         return tuple(self.perturbed[i].true if i in self.perturbed else a for i, a in enumerate(self.attributes))
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether columns were perturbed and each published row is a group of its own."""
+        return bool(self.perturbed) and len(self.blocks) == 1 and self.groups == self.rows
 
     @property
     def synthetic(self) -> bool:
@@ -218,7 +227,7 @@ class Anonymized:
     """A release, and the anonymizer's private knowledge of which original row went to which of its groups."""
 
     release: Release
-    group_of_row: NDArray[np.int32]  # (rows,) -1 = it is not published
+    group_of_row: NDArray[np.int32] = field(repr=False)  # (rows,) -1 = it is not published
     note: str = ""  # what the anonymizer found out, for whoever ran it; never published
 
     def __post_init__(self) -> None:
@@ -226,7 +235,11 @@ class Anonymized:
 
 
 def build_release(
-    attributes: Sequence[Attribute], regions: Sequence[Regions], parts: Sequence[BlockRows]
+    attributes: Sequence[Attribute],
+    regions: Sequence[Regions],
+    parts: Sequence[BlockRows],
+    perturbed: Mapping[int, Perturbation] | None = None,
+    method: str = "",
 ) -> tuple[Release, NDArray[np.int64]]:
     """The canonical release of this material, and the new number of each group given.
 
@@ -257,7 +270,10 @@ def build_release(
         source = np.repeat(start[:-1][order] - new_start[:-1], lengths) + np.arange(new_start[-1])
         blocks.append(Block(part.attributes, cells, new_start, cell[source], count[source]))
     sizes = np.add.reduceat(blocks[0].count, blocks[0].start[:-1])
-    return Release(tuple(attributes), tuple(canonical), tuple(blocks), sizes), number
+    made = Release(
+        tuple(attributes), tuple(canonical), tuple(blocks), sizes, perturbed=dict(perturbed or {}), method=method
+    )
+    return made, number
 
 
 def truthful(release: Release) -> Release:

@@ -47,6 +47,7 @@ class PublishedRows(AttributeList):
     channel: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)  # (codes, codes): P(published | true)
     method: str = ""  # the anonymizer with its options, where that is published
     wide: Mapping[int, tuple[Regions, NDArray[np.int64]]] = field(default_factory=dict)  # regions, (rows,) each cell's
+    noticed: frozenset[int] = frozenset()  # those of the masked of which nobody says that they were perturbed
 
     def __post_init__(self) -> None:
         _check(self)
@@ -57,7 +58,7 @@ class PublishedRows(AttributeList):
         return (
             isinstance(other, PublishedRows)
             and self.attributes == other.attributes
-            and self.masked == other.masked
+            and (self.masked, self.noticed) == (other.masked, other.noticed)
             and self.method == other.method
             and all(np.array_equal(a, b, equal_nan=True) for a, b in zip(self.columns, other.columns, strict=True))
             and self.channel.keys() == other.channel.keys()
@@ -97,10 +98,11 @@ def rows_of(release: Release) -> PublishedRows:
     return PublishedRows(
         release.true_attributes,
         tuple(columns),
-        tuple(sorted(i for i, one in release.perturbed.items() if one.said)),
+        tuple(sorted(release.perturbed)),
         {i: one.channel for i, one in sorted(release.perturbed.items()) if one.channel is not None},
         release.method,
         wide,
+        frozenset(i for i, one in release.perturbed.items() if not one.said),
     )
 
 
@@ -113,10 +115,11 @@ def release_of_rows(rows: PublishedRows) -> Release:
             held, cell = rows.wide[index]
         else:
             code = _codes(attribute, column)
-            said = index in rows.masked
-            if attribute.kind.measured and (said or (code == OUTSIDE).any()):
+            masked = index in rows.masked
+            if attribute.kind.measured and (masked or (code == OUTSIDE).any()):
                 shown, code = shown_numbers(attribute, column)
-            if said or shown is not attribute:
+            if masked or shown is not attribute:
+                said = masked and index not in rows.noticed
                 perturbed[index] = Perturbation(attribute, rows.channel.get(index), said)
             each = np.arange(shown.codes)  # the last region: a cell that is not published
             held = Regions.intervals(shown.codes, np.append(each, 0), np.append(each, shown.codes - 1))

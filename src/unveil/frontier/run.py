@@ -1,20 +1,20 @@
 """run_frontier: a table and schemes in, one Frontier out."""
 
-import importlib
 import math
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import hypot
 from pathlib import Path
-from typing import Any
 
+from unveil.attackers.posterior.convergence import Chains
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Input, Verdict
 from unveil.audit.limits import parse_limit
 from unveil.audit.measures import parse_ids
+from unveil.audit.result import Documented
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
@@ -33,16 +33,16 @@ __all__ = ["Frontier", "gaps", "run_frontier"]
 AT_ONCE = 4  # candidates of one round of refinement: the same for any number of workers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Frontier:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Frontier(Documented):
     """What a sweep found. `document` is all that a report needs."""
 
     document: Document
     points: tuple[Point, ...]  # the trivial ones, the grid, what refinement added
     line: tuple[Point, ...]  # the undominated, by growing risk
     choice: Choice
-    table: Table = field(repr=False)
-    release_seed: int = field(repr=False)
+    table: Table
+    release_seed: int
 
     @property
     def exit_code(self) -> int:
@@ -54,15 +54,6 @@ class Frontier:
         if point.candidate is None:
             raise UsageError(f"{point.name} is not a release to publish; choose a point of a scheme")
         return make(point.candidate, self.table, self.release_seed)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document as plain data."""
-        return self.document.model_dump(mode="json")
-
-    def _repr_html_(self) -> str:
-        # By name: the report stands above the frontier and reads its document only.
-        report = importlib.import_module("unveil.report")
-        return str(report.render_page(self.document))
 
 
 def run_frontier(
@@ -105,7 +96,8 @@ def run_frontier(
     axes = Axes(risks[0], utilities[0], attackers)
     seed = _drawn_seed(engine) if release_seed is None else release_seed
     inner = max(1, engine.workers // max(min(engine.workers, len(grid)), 1))
-    shared = Yardstick(table, questions, reading, replace(engine, workers=inner, progress=None))
+    precise = bool(limits) or reading.chains.precision != Chains().precision
+    shared = Yardstick(table, questions, reading, replace(engine, workers=inner, progress=None), precise)
     shared.prepare(ids)
     what = (ids, questions, sorted((n, repr(a)) for n, a in reading.attackers.items()), reading.known, reading.joined)
     saved = SavedCandidates.of(engine, table, what, reading.chains, reading.sample, engine.seed, seed)

@@ -151,7 +151,7 @@ def parse_scheme(text: str, require: Sequence[str] = ()) -> Scheme:
 
 
 def default_schemes(table: Table) -> list[str]:
-    """What is tried if nothing is named: local and global recoding, buckets, microaggregation, where they apply."""
+    """What is tried if nothing is named: recoding, buckets, microaggregation, withheld cells, where they apply."""
     found = ["mondrian:k=2+5+10+25+50+100"]
     if table.with_role(Role.SENSITIVE):
         found.append("mondrian:k=5 t_closeness:t=0.1+0.2+0.3,distance=js")
@@ -162,6 +162,8 @@ def default_schemes(table: Table) -> list[str]:
         found.append("full_domain:k=5+25+100,suppress=0.05")
     if any(attribute.kind.measured for attribute in known):
         found.append("microaggregation:k=5+25")
+    if known:
+        found.append("local_suppression:k=3")
     return found
 
 

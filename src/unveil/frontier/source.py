@@ -59,6 +59,7 @@ class Yardstick:
     questions: Questions
     reading: ReaderSettings
     engine: Engine
+    precise: bool = True  # whether points are held against limits, or a precision was asked for
 
     @cached_property
     def populations(self) -> Predicates:

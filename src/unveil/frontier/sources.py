@@ -29,6 +29,7 @@ from unveil.data.belief import Estimate
 from unveil.data.mixture import mixture_of
 from unveil.data.release import Anonymized, Release, truthful
 from unveil.errors import NotApplicable, UsageError
+from unveil.frontier.guessed import asks_only_guesses, guesses
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Questions, ReaderSettings, Source, State, Yardstick
 from unveil.privacy.models import MODELS, KAnonymity
@@ -173,6 +174,13 @@ class Beliefs(Source):
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         reading = shared.reading
+        if asks_only_guesses(ids, made, shared):
+            believed = list(guesses(ids, made, shared))
+            kept = [f for _, of in believed for f in of if any(names(id, f, reading.attackers) for id in ids)]
+            told = {answers.attribute.name: answers for answers, _ in believed}
+            unsure = unreliable_readers([Part("", (), told, {}, {}, (), None)])
+            readers = {"learner", *(f.reader for f in kept)}
+            return kept, {key: state for key, state in unsure.items() if key[2] in readers}
         try:
             audit = _audited(
                 made,

@@ -16,6 +16,7 @@ __all__ = [
     "draw_all",
     "draw_parameters",
     "fill_tables",
+    "mirrored",
     "scaled_cells",
     "scaled_tables",
     "spread",
@@ -287,6 +288,16 @@ def add_runs(share, place, row, start, low, high, out):
 
 
 @njit(cache=True, nogil=True)
+def mirrored(drawn, shape, key, counter):
+    """A Gamma(shape) variable's mirror image, or itself; and the counter after it. See `_reflected`."""
+    ratio = drawn / shape
+    accept = math.exp(min(shape * (ratio - 1.0 / ratio - 2.0 * math.log(ratio)), 0.0))
+    if uniform(key, counter) < accept:
+        drawn = shape / ratio
+    return drawn, counter + np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
 def _reflected(shape, total, before, key, counter, out):
     """A Dirichlet draw that mirrors `before` in the logarithms of Gamma variables; small shapes are drawn afresh.
 
@@ -299,12 +310,7 @@ def _reflected(shape, total, before, key, counter, out):
         if shape[v] < FRESH_BELOW:
             drawn, counter = gamma(shape[v], key, counter)
         else:
-            drawn = max(before[v] * size, 1e-300)
-            ratio = drawn / shape[v]
-            accept = math.exp(min(shape[v] * (ratio - 1.0 / ratio - 2.0 * math.log(ratio)), 0.0))
-            if uniform(key, counter) < accept:
-                drawn = shape[v] / ratio
-            counter += np.uint64(1)
+            drawn, counter = mirrored(max(before[v] * size, 1e-300), shape[v], key, counter)
         out[v] = max(drawn, 1e-300)
         added += out[v]
     for v in range(shape.shape[0]):

@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 
 from unveil.kernels.distributions import gamma, multinomial
+from unveil.kernels.gibbs import FRESH_BELOW, mirrored
 from unveil.kernels.random import uniform
 
 __all__ = ["draw_possible", "shares_of_pairs", "warm", "weigh_pairs"]
 
-FRESH_BELOW = 4.0  # see gibbs
 FEW = 4  # a Gamma variable of so small a whole shape is a sum of waiting times
 
 _ONE = np.uint64(1)
@@ -156,12 +156,7 @@ def _draw(shape, total, before, mirror, key, counter, out):
         elif not mirror or shape[v] < FRESH_BELOW:
             drawn, counter = gamma(shape[v], key, counter)
         else:
-            drawn = max(before[v] * size, 1e-300)
-            ratio = drawn / shape[v]
-            accept = math.exp(min(shape[v] * (ratio - 1.0 / ratio - 2.0 * math.log(ratio)), 0.0))
-            if uniform(key, counter) < accept:
-                drawn = shape[v] / ratio
-            counter += _ONE
+            drawn, counter = mirrored(max(before[v] * size, 1e-300), shape[v], key, counter)
         out[v] = max(drawn, 1e-300)
         added += out[v]
     for v in range(shape.shape[0]):

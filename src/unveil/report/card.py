@@ -4,6 +4,7 @@ from html import escape
 from typing import Any
 
 from unveil.audit.document import Document
+from unveil.audit.numbers import spoken
 from unveil.report.wording import SIGNS, VERDICTS, clean, label
 
 __all__ = ["card_text", "render_card"]
@@ -41,9 +42,18 @@ def card_text(document: Document) -> str:
         open_kinds = [line for line in lines if line.startswith(("  ✕", "  ?"))]
         lines = (heads + open_kinds)[: MOST_LINES - 1]
         lines.append("… found.document has all of it; unveil.report.render_page draws it")
-    return "\n".join(line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines) or (
-        f"{document.document}: no verdict"
-    )
+    if not lines:
+        verdict = document.diagnostics.get("verdict", "no verdict")
+        lines = [f"{label(document.document)}: {VERDICTS.get(verdict, verdict)}", *_numbers(document)]
+    return "\n".join(line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines)
+
+
+def _numbers(document: Document) -> list[str]:
+    """The first findings, where a document has no kinds of disclosure."""
+    found = document.findings[: MOST_LINES - 2]
+    lines = [f"  {label(f.release)}: {clean(f.id, 80)} {spoken(f.value, f.measure, f.statistic)}" for f in found]
+    more = len(document.findings) - len(found)
+    return [*lines, f"  … and {more:,} more in found.document"] if more else lines
 
 
 def render_card(document: Document) -> str:

@@ -12,10 +12,11 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -48,15 +49,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def user_of(client: tuple[str, int], server: tuple[str, int]) -> int | None:
+def user_of(client: Sequence[Any], server: Sequence[Any]) -> int | None:
     """Who opened a connection within this machine, where the system says so: Linux."""
     table = Path("/proc/net/tcp6" if ":" in client[0] else "/proc/net/tcp")
     try:
         found = table.read_text("ascii").partition(f": {_place(*client)} {_place(*server)} ")[2]
         return int(found.split(maxsplit=5)[4]) if found else None
     except (OSError, ValueError, IndexError):
-        pass
-    return None
+        return None
 
 
 def _place(host: str, port: int) -> str:
@@ -134,7 +134,7 @@ class Gate:
 
     def _user(self, scope: Scope) -> int | None:
         client, server = scope.get("client"), scope.get("server")
-        return user_of(tuple(client), tuple(server)) if client and server and is_loopback(client[0]) else None
+        return user_of(client, server) if client and server and is_loopback(client[0]) else None
 
     def _navigates(self, scope: Scope, headers: Headers) -> bool:
         """A link on another page may open the studio: it brings no cookie, which is strict, and changes nothing."""

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from unveil.audit.document import Document
 from unveil.data.schema import Schema, read_schema
 from unveil.errors import UnveilError, UsageError
 from unveil.report.page import templates
@@ -53,6 +54,17 @@ class Studio:
     def drawn(self, name: str, language: str = "en") -> Drawn | None:
         """A document of the folder; None if it is not there."""
         return self._documents.of(partial(drawn_of, self.folder, name, language), [name], language)
+
+    def audits(self) -> list[tuple[str, Document]]:
+        """Audits that a decision may rest on, the newest first: not those of other knowledge, nor those for others."""
+        found = [(name, one.document) for name in self.folder.documents() if (one := self.drawn(name)) is not None]
+        return [
+            (name, document)
+            for name, document in found
+            if document.document == "audit"
+            and not document.settings.get("known")
+            and document.settings.get("variant") != "external"
+        ]
 
     def schema(self) -> Schema | None:
         """The schema; None if there is none yet. Files that it names elsewhere are not watched: then it is read."""

@@ -68,6 +68,20 @@ def test_a_round_is_as_long_as_the_error_asks_for() -> None:
     assert not learned.run_on(agree=True, times=1.5)
 
 
+def test_trying_other_starts_ends_when_it_is_asked_to() -> None:
+    """With many values it takes a minute: whoever presses Ctrl-C does not wait, and nobody says that all was tried."""
+    small = SMALL["vertical"]
+    told: list[str] = []
+    engine = Engine(seed=3, progress=lambda task, done, total: told.append(task))
+    settings = Chains(sweeps=60, burn_in=0, most_sweeps=0, every=10)
+    learned = posterior(small.release, small.asked, prior_of(small.release, small.asked), engine, settings)
+    assert isinstance(learned, HiddenPosterior)
+    assert "stopped" not in learned.alarm(())
+    assert told[-1] == "trying other starts"
+    engine.stop.set()
+    assert "stopped before chains were tried" in learned.alarm(())
+
+
 @pytest.mark.parametrize("name", SAMPLED)
 def test_a_budget_that_ends_is_said(name: str) -> None:
     found = asked(name, Engine(seed=1), Chains(sweeps=50, burn_in=50, most_sweeps=200, precision=1e-6, every=10))

@@ -472,3 +472,29 @@ def test_a_signal_in_a_callback_is_not_forgotten(number: str, code: int, strike:
     program = DEAF.format(number=number, strike=strike)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, "went on\n", "")
+
+
+SWALLOWED = """
+import ctypes, os, signal, sys, time
+from unveil.cli import _ended_cleanly
+
+def swallowed():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.01)
+
+with _ended_cleanly():
+    try:
+        ctypes.CFUNCTYPE(None)(swallowed)()
+        print("went on")
+        time.sleep(20)
+    finally:
+        time.sleep(0.3)
+        print("cleaned up")
+"""
+
+
+def test_an_end_that_compiled_code_swallows_is_asked_for_again() -> None:
+    """As in Cython's functions that cannot raise; what is being cleaned up meanwhile is left to end."""
+    done = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (143, "went on\ncleaned up\n")
+    assert "SystemExit" in done.stderr  # swallowed once

@@ -245,6 +245,12 @@ def test_values_hint_at_identifiers():
     assert all(e.reasons for e in found.evidence)
 
 
+def test_a_column_that_numbers_the_rows_is_drafted_as_an_identifier():
+    few = drafted(**{"Unnamed: 0": list("0123"), "index": list("1243"), "grade": list("1234"), "level_0": list("2345")})
+    assert [e.name for e in few.evidence if e.role is Role.IDENTIFIER] == ["Unnamed: 0", "index"]
+    assert "numbers the rows" in evidence_of(few, "index").reasons[0]
+
+
 def test_in_a_few_rows_all_different_says_nothing():
     assert drafted(x=[f"v{i}" for i in range(12)]).evidence[0].role is Role.QUASI_IDENTIFIER
     assert drafted(number_of_children=["0", "1", "2"] * 4).evidence[0].role is Role.QUASI_IDENTIFIER

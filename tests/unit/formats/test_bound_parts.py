@@ -73,6 +73,29 @@ def test_what_the_earlier_release_leaves_goes_with_it(tmp_path: Path) -> None:
     assert read_release(path, SCHEMA).groups == 2
 
 
+@pytest.mark.parametrize("stopped", ["the second table", "and the sidecar", "none, the sidecar kept"])
+def test_a_run_that_was_killed_while_placing_its_files_is_followed_by_another(tmp_path: Path, stopped: str) -> None:
+    """What the killed run left beside them says that second table and sidecar were parts of the release."""
+    path, files = tmp_path / "r.csv", ["r-sensitive.csv", "r.csv", "r.toml"]
+    write_release(ANATOMY, path)
+    earlier = {n: (tmp_path / n).read_bytes() for n in files}
+    write_release(OTHER, path)
+    assert earlier["r-sensitive.csv"] != (tmp_path / "r-sensitive.csv").read_bytes()
+    if stopped.startswith("none"):
+        (tmp_path / "r.toml").rename(tmp_path / ".unveil-0.tmp")
+    else:
+        placed = ["r-sensitive.csv", "r.toml"][: 1 + stopped.startswith("and")]
+        for number, name in enumerate(files):
+            (tmp_path / f".unveil-{number}.tmp").write_bytes(earlier[name])  # kept
+            if name not in placed:
+                (tmp_path / name).write_bytes(earlier[name])
+    for old in tmp_path.glob(".unveil-*"):
+        os.utime(old, (0, 0))
+    write_release(PLAIN if stopped.startswith("none") else ANATOMY, path)
+    assert [n for n in names(tmp_path) if not n.startswith(".")] == (["r.csv"] if stopped.startswith("none") else files)
+    assert read_release(path, SCHEMA) == (PLAIN if stopped.startswith("none") else ANATOMY)
+
+
 @pytest.mark.parametrize("release", [ANATOMY, PLAIN], ids=["written over", "left behind"])
 def test_a_table_that_is_nobodys_part_is_neither_removed_nor_written_over(tmp_path: Path, release: object) -> None:
     (tmp_path / "r-sensitive.csv").write_text("mine\n")

@@ -5,10 +5,12 @@ import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from studios import Visitor, running
 
+from report_documents import document
 from unveil.cli.audit import AuditOptions
 from unveil.cli.command import read_config
 from unveil.data.draft import draft_schema
@@ -16,6 +18,7 @@ from unveil.data.schema import read_schema
 from unveil.data.schema.edit import with_keys
 from unveil.errors import SchemaError
 from unveil.formats.tables import read_columns
+from unveil.studio.jobs import Job
 from unveil.studio.texts import LANGUAGES, catalogue, language_of
 
 ROWS = "".join(f"{20 + i % 40},{'fm'[i % 2]},{45000 + i % 7},{['flu', 'none', 'asthma'][i % 3]}\n" for i in range(80))
@@ -129,6 +132,92 @@ def test_a_decision_is_one_line_with_the_hashes_and_none_is_changed(studio: Visi
     assert set(one["sha256"]) == {"releases/r.csv", "schema.toml", "people.csv"}
     assert studio.post("/decide", **{**form, "why": " "}).status == 400
     assert len((studio.folder / "decisions.jsonl").read_text().splitlines()) == 2
+
+
+def audited(studio: Visitor, name: str, verdict: str, **settings: Any) -> None:
+    """A document of the folder about r.csv, with a kind that is exceeded."""
+    made = document(releases=("r.csv",), attributes=("disease",))
+    advice = "unveil anonymize people.csv --schema schema.toml -o new.csv --leave-out postcode --with mondrian:k=9"
+    kind = {"release": "r.csv", "kind": "inference", "attribute": "disease", "verdict": verdict, "waived": None}
+    kind |= {"sentence": f"{name} says so.", "fix": "", "why": "", "asked_again": "", "where": "", "command": advice}
+    made["diagnostics"]["judgement"] = {"r.csv": {"kinds": [kind], "verdict": verdict, "words": verdict}}
+    made["settings"] |= settings
+    made["inputs"] = []
+    (studio.folder / "documents" / f"{name}.json").write_text(json.dumps(made))
+    (studio.folder / "releases" / "r.csv").write_text("age,sex,postcode,disease\n*,f,*,flu\n")
+
+
+@pytest.fixture
+def asked(studio: Visitor, monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, Any]]]:
+    """Commands that would be run."""
+    found: list[tuple[list[str], dict[str, Any]]] = []
+    jobs = studio.made.studio.jobs
+
+    def start(words: list[str], **rest: Any) -> Job:
+        found.append((words, rest))
+        return Job("1", words[0], "", tuple(words), (), rest["page"], "done")
+
+    monkeypatch.setattr(jobs, "start", start)
+    studio.post("/roles", confirm="yes")
+    return found
+
+
+def test_what_if_the_reader_also_knows_a_column(studio: Visitor, asked: list[Any]) -> None:
+    audited(studio, "r", "within")
+    sent = {"release": "releases/r.csv", "document": "documents/r.json", "known": ["0", "2", "77", "²"]}
+    answer = studio.post("/audit", **sent)
+    ((words, rest),) = asked
+    assert "--known=age,postcode" in words
+    assert rest["writes"] == ["documents/r (known age, postcode).json"]
+    assert answer.headers["location"] == rest["page"]
+    assert "limit" not in tomllib.loads((studio.folder / "unveil.toml").read_text())
+    audited(studio, "r (known age, postcode)", "exceeded", known=["age", "postcode"])
+    page = studio.get(rest["page"]).text
+    assert page.index("✓ within<small><bdi>r says so.") < page.index(
+        "✕ exceeded<small><bdi>r (known age, postcode) says"
+    )
+
+
+def test_a_report_for_others_names_nobody(studio: Visitor, asked: list[Any]) -> None:
+    audited(studio, "r", "within")
+    assert 'id="exposed"' in studio.get("/audit").text
+    studio.post("/export", exported="releases/r.csv")
+    ((words, _),) = asked
+    assert "--variant=external" in words
+    assert not [word for word in words if word.startswith("--people")]
+    audited(studio, "r (external)", "within", variant="external")
+    assert 'id="exposed"' not in studio.get("/audit?document=documents/r+(external).json").text
+    answer = studio.get("/who?document=documents/r+(external).json&reader=bayesian")
+    assert answer.status == 400
+    assert "names nobody" in answer.text
+
+
+def test_advice_is_taken_by_a_click(studio: Visitor, asked: list[Any]) -> None:
+    audited(studio, "r", "exceeded")
+    audited(studio, "r (external)", "within", variant="external")  # newer, and not what advises
+    assert "mondrian:k=9" in studio.get("/choose").text
+    assert studio.post("/choose/make", point="0", repair="yes").status == 303
+    ((words, rest),) = asked
+    assert {"anonymize", "people.csv", "--with=mondrian:k=9", "--leave-out=postcode"} <= set(words)
+    assert rest["writes"] == ["releases/mondrian k=9 without postcode.csv"]
+    assert rest["replace"] is False
+    assert studio.post("/choose/make", point="1", repair="yes").status == 400
+
+
+def test_a_decision_rests_on_the_whole_audit_of_these_very_files(studio: Visitor) -> None:
+    audited(studio, "r", "exceeded")
+    audited(studio, "r (known age)", "within", known=["age"])
+    audited(studio, "r (external)", "within", variant="external")
+    form = {"release": "releases/r.csv", "answer": "do not publish", "who": "Ada", "why": "-"}
+    studio.post("/decide", **form)
+    file = studio.folder / "documents" / "r.json"
+    made = json.loads(file.read_text())
+    made["inputs"] = [{"name": "r.csv", "sha256": "0" * 64}]
+    file.write_text(json.dumps(made))
+    studio.post("/decide", **form)
+    first, second = map(json.loads, (studio.folder / "decisions.jsonl").read_text().splitlines())
+    assert (first["verdict"], first["document"]) == ("exceeded", "documents/r.json")
+    assert (second["verdict"], second["document"]) == (None, None)  # the release was changed since
 
 
 def test_what_is_wrong_with_a_file_names_its_line(studio: Visitor) -> None:

@@ -40,6 +40,7 @@ BETTER = 5.0  # in log posterior: a start that ends this much above the chains f
 UNSURE = 3.0  # standard errors that a fit may lie off where matchings cannot be summed out
 MOST_SIDES = 4  # starts on the other side of where chains stand
 ALIKE, MOST_PAIRS = 0.1, 10  # how far apart counts of values are that may take each other's place; pairs tried
+UNTRIED = "the work was stopped before chains were tried from other starts; a reading may be missed"
 FALSE_ALARM = 0.01  # of starts from which a chain finds nothing new
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
@@ -222,6 +223,8 @@ class HiddenPosterior(HiddenAnswers):
         for long in (drawn >> left for left in range(rounds, -1, -1)):
             fits, running, states = [], [Running() for _ in self.questions], ThinnedStates(few)
             for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every, move=move):
+                if self.engine.stop.is_set():
+                    return UNTRIED
                 if draw is not None:
                     states.add(draw)
                     if self.ladders:
@@ -233,8 +236,6 @@ class HiddenPosterior(HiddenAnswers):
             better = self._better(fits, states)
             if better < (BETTER if self.ladders and self.ladders[0].hot else -BETTER):
                 return ""
-            if self.engine.stop.is_set():
-                break
         return f"a chain from another start fits as well (log posterior {better:+.1f}) and believes something else"
 
     def _better(self, fits: Sequence[float], states: ThinnedStates) -> float:

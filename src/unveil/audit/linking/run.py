@@ -44,15 +44,15 @@ LINKING = ("distance", "one_to_one", "probabilistic", "unsupervised", "splink", 
 READERS = (*LINKING, "counted", "wildcards", *ESTIMATORS, *SUPERPOPULATION)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Link(RunResult):
     """What was linked. `document` is all that a report needs; whom each reader links stays here."""
 
     document: Document
-    links: Mapping[str, Links] = field(repr=False)  # by reader
-    held: Register = field(repr=False)
-    published: Published = field(repr=False)
-    scores: Mapping[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)  # of people, beside their links
+    links: Mapping[str, Links]  # by reader
+    held: Register
+    published: Published
+    scores: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # of people, beside their links
 
     def people(self) -> "pl.DataFrame":
         """Whom each person is linked with: it names people."""

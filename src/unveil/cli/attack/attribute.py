@@ -57,10 +57,12 @@ def attribute(options: AttributeOptions) -> None:
     The learner beside them reads the release but is not told that the person is in it. Exit code 3 if the chains
     disagree or did not reach the precision.
     """
+    from unveil.audit.asking import stated_chances, with_stated
     from unveil.audit.attribute import describe_attack
     from unveil.audit.perturbed import case_as_read, perturbed_remarks
     from unveil.data.belief import sensitive_attribute
     from unveil.formats.people import people_content, people_frame
+    from unveil.risk.perturbation.channels import with_channels
 
     started = time.monotonic()
 
@@ -74,13 +76,18 @@ def attribute(options: AttributeOptions) -> None:
     case, perturbed = case_as_read(case, name)
     for remark in perturbed_remarks(case, name, perturbed):
         say(f"unveil: {remark}")
-    release = case.releases[name]
+    release = given = case.releases[name]
     if release.perturbed:
-        _check_masked(options, release)
+        _check_masked(options)
+        release, _ = with_channels(release, case.original, case.assignments.get(name))
+        case = replace(case, releases={name: release}, assignments={})  # nobody knows which perturbed row is whose
     index = sensitive_attribute(release, asked)
     with long_work() as (progress, stop):
         case = case.at(replace(case.engine, progress=progress, stop=stop).part())
-        result = _attack_masked(case, release, index) if release.perturbed else _attack(case, index, options)
+        result = _attack(case, index, options)
+        if stated_chances(given) and case.original is not None and not case.wrong:
+            names = case.readers.known_of(release, index)
+            result = with_stated(result, given, case.original, index, case.readers, names, None)
     column = release.true_attributes[index]
     truth = None if case.original is None else case.original.columns[case.original.index(column.name)]
     people = {}
@@ -184,38 +191,14 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
     return replace(found, attackers={**found.attackers, f"coalition of {options.coalition}": together})
 
 
-def _check_masked(options: AttributeOptions, release: Any) -> None:
-    """What readers of perturbed columns cannot be told; where chances are published, bayesian alone reads them."""
+def _check_masked(options: AttributeOptions) -> None:
+    """What readers of perturbed columns cannot be told."""
     told = (options.prior, options.own_prior, options.others, options.knowledge, options.coalition)
-    from unveil.data.rows import rows_of
-
-    rows = rows_of(release)
-    alone = rows.known_channel and not rows.wide
-    paired = bool(options.assignment) or options.key is not None
-    if (
-        options.original is None
-        or (alone and ((options.attacker or ["bayesian"]) != ["bayesian"] or paired))
-        or any((options.wrong, options.roster, options.smooth))
-        or any(one is not None for one in told)
-    ):
-        by = "by bayesian alone, " if alone else ""
+    if options.original is None or options.roster or options.smooth or any(one is not None for one in told):
         raise UsageError(
-            f"{options.release}: its values were perturbed; it is read {by}with --original, --known, --alpha and --beta"
+            f"{options.release}: its values were perturbed; it is read with --original, --known, --wrong, --alpha and "
+            "--beta"
         )
-
-
-def _attack_masked(case: Any, release: Any, index: int) -> Any:
-    from unveil.audit.attack import run_channel_attack
-    from unveil.audit.mixture import run_mixture_attack
-    from unveil.data.rows import rows_of
-
-    told = {"known": case.known, "alpha": case.alpha, "beta": case.beta, "engine": case.engine, "chains": case.chains}
-    rows = rows_of(release)
-    if rows.known_channel and not rows.wide:
-        return run_channel_attack(release, case.original, index, **told)
-    (name,) = case.releases
-    group = case.assignments.get(name)
-    return run_mixture_attack(release, case.original, index, case.attackers or {}, group=group, **told)
 
 
 def _say_unsure(result: Any, *, stopped: bool, precision: float) -> None:

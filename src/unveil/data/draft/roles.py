@@ -94,6 +94,8 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
     exact = column.places is None or bool((column.places % 1).any())
     if hinted(column.name, PLACE_WORDS) and exact and len(column.counts) >= MANY and not column.published:
         return Role.IDENTIFIER, ["the name says a place on the map, which leads to an address"]
+    if _numbers_rows(column, present):
+        return Role.IDENTIFIER, ["it numbers the rows, as pandas and R do: it says whose row is whose"]
     known = hinted(column.name, KNOWN_WORDS)
     if column.places is None and apart >= NEAR_UNIQUE and present >= ID_ROWS and not (known or column.published):
         return Role.IDENTIFIER, [
@@ -121,6 +123,15 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
     if known:
         return Role.QUASI_IDENTIFIER, ["the name says what others may know of a person"]
     return Role.QUASI_IDENTIFIER, ["nothing says that others cannot know it"]
+
+
+def _numbers_rows(column: Column, present: int) -> bool:
+    """Whole numbers from 0 or 1 on, each once, by the name of an index."""
+    if column.kind is Kind.DATE or column.places is None or len(column.places) != present or column.rows != present:
+        return False
+    named = re.fullmatch(r"(unnamed: ?\d+|index|level_\d+|__index_level_\d+__|rownames?)", column.name.strip().lower())
+    starts = present > 1 and column.places[0] in (0, 1) and column.places[-1] - column.places[0] == present - 1
+    return bool(starts and named)
 
 
 def _mostly_digits(texts: Sequence[str]) -> bool:

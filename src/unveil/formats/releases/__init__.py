@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.regions import Regions
-from unveil.data.release import Block, BlockRows, Release, build_release, row_numbers
+from unveil.data.release import Block, BlockRows, Perturbation, Release, build_release, row_numbers, single_rows
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn, Table
 from unveil.data.toml import toml_key
@@ -104,13 +104,7 @@ def read_release_rows(
     named = parse_cells(options.get("cells", ()))
     given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
     engine = options.get("engine")
-    if sidecar.masked and engine is not None and engine.cluster is not None:
-        raise ReleaseError(f"{path}: perturbed rows are not counted on a cluster; leave --cluster out")
-    if sidecar.masked:
-        from unveil.formats.releases.perturbed import read_perturbed_columns
-
-        found = read_perturbed_columns(given, schema, key, options)
-        return found, np.arange(found.rows)
+    counts = engine is not None and engine.cluster is not None
     known = {a.name: a for a in options.get("attributes", ())}
 
     def columns_of(source: "str | Path | IntoFrame") -> Columns:
@@ -124,11 +118,17 @@ def read_release_rows(
     names = [n for n in schema.names if n in published]
     if not names:
         raise ReleaseError(f"{path}: publishes none of the attributes of {schema.name}")
-    read = {}
-    for name in names:
-        source, file = (main, path) if second is None or name != second.attribute else (second.columns, second.file)
-        notations = named.get(name, named.get("", ()))
-        read[name] = read_attribute(schema, known.get(name), source, name, str(file), notations)
+    read, perturbed = _read_attributes(path, sidecar, schema, known, named, names, main, second)
+    attributes, regions = [read[n].attribute for n in names], [read[n].regions for n in names]
+    if perturbed and counts:
+        raise ReleaseError(f"{path}: perturbed rows are not counted on a cluster; leave --cluster out")
+    if perturbed and sidecar.group is None and sidecar.blocks is None and second is None:
+        frequency = _frequency(schema, sidecar, main, path)
+        if frequency is not None and (frequency != 1).any():
+            key = shown(count_column(schema, sidecar, main) or "")
+            raise ReleaseError(f"{path}: {key} says that a row stands for several people; write a row for each")
+        release = single_rows(attributes, regions, [read[n].region for n in names], perturbed, sidecar.method)
+        return release, np.arange(release.rows)
     group = _groups(sidecar, main, read)
     count = _frequency(schema, sidecar, main, path)
     parts = []
@@ -142,10 +142,51 @@ def read_release_rows(
             parts.append(BlockRows(attributes_of, group, regions_of, count))
     if second is not None and sidecar.group is not None:
         _check_sizes(parts, path, main.columns[sidecar.group].texts)
-    release, number = build_release([read[n].attribute for n in names], [read[n].regions for n in names], parts)
+    release, number = build_release(attributes, regions, parts, perturbed, sidecar.method)
     group = number[group]
     column = None if sidecar.group is None else main.columns[sidecar.group]
     return replace(release, labels=_labels(group, column)), group
+
+
+def _read_attributes(
+    path: Path,
+    sidecar: Sidecar,
+    schema: Schema,
+    known: Mapping[str, Attribute],
+    named: Mapping[str, tuple[str, ...]],
+    names: Sequence[str],
+    main: Columns,
+    second: "_Second | None",
+) -> "tuple[dict[str, ReadAttribute], dict[int, Perturbation]]":
+    """Each published attribute; and which are perturbed, as the sidecar says, or as their own numbers do."""
+    from unveil.formats.releases.perturbed import channel_of, noticed_column, perturbed_column
+
+    masked = names if "*" in sidecar.masked else sidecar.masked
+    beside = path.with_suffix(".toml")
+    for name in (*masked, *sidecar.channel):
+        if name == sidecar.group:
+            raise ReleaseError(f"{beside}: {shown(name)} names the groups, so it shows nothing that was perturbed")
+        if name not in masked:
+            raise ReleaseError(f"{beside}: a matrix of changes belongs to a perturbed column; add {name} to masked")
+        if name not in names:
+            raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
+    read, perturbed = {}, {}
+    for index, name in enumerate(names):
+        source, file = (main, path) if second is None or name != second.attribute else (second.columns, second.file)
+        notations = named.get(name, named.get("", ()))
+        told = schema, known.get(name), source, name
+        if name in masked:
+            read[name], one = perturbed_column(*told, str(file), notations)
+            perturbed[index] = replace(one, channel=channel_of(sidecar, one.true, beside))
+            continue
+        try:
+            read[name] = read_attribute(*told, str(file), notations)
+        except ReleaseError:
+            noticed = noticed_column(*told, notations)
+            if noticed is None:
+                raise
+            read[name], perturbed[index] = noticed
+    return read, perturbed
 
 
 def _labels(group: NDArray[np.int64], column: CodedColumn | None) -> tuple[str, ...]:
@@ -191,26 +232,26 @@ def release_files(
     files: dict[Path, Content] = {}
     dictionary, notation = (None, None) if like is None else (like.dictionary, like.notation)
     table: Content
-    if parts:
-        shared = None if cut.group is not None or release.perturbed else engine  # else its digest is taken here first
+    if parts:  # of a release with a sidecar the digest is taken here first
+        shared = None if cut.group is not None or cut.masked else engine
         table = written_folder(path, parts, columns, release.rows, notation, shared)
     else:
         table = table_content(path, columns, dictionary, notation)
-    if release.perturbed:
-        table, digest = _digested(table)
-        files[path.with_suffix(".toml")] = _said_of_perturbed(cut, {"table": digest})
-    elif cut.group is not None:
-        sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
+    said = _said_of_perturbed(cut)
+    if cut.group is not None or cut.masked:
+        sidecar: dict[str, object] = {}
+        if cut.group is not None:
+            sidecar = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
         table, digest = _digested(table)
         digests = {"table": digest}
         if second is not None:
             other = second_table(path, Path(parts[0]).suffix if parts else "")
             sidecar["sensitive_table"] = other.name
-            made = table_content(other, _second_columns(release, second, cut.group), dictionary, notation)
+            made = table_content(other, _second_columns(release, second, str(cut.group)), dictionary, notation)
             files[other], digests["sensitive_table"] = _digested(made)
-        sidecar["digests"] = digests
+        lines = [tomli_w.dumps(sidecar).rstrip(), *said, tomli_w.dumps({"digests": digests})]
         # First in place: if a disk fails before the others are, it says whose parts they are.
-        files = {path.with_suffix(".toml"): tomli_w.dumps(sidecar).encode(), **files}
+        files = {path.with_suffix(".toml"): "\n".join(line for line in lines if line).encode(), **files}
     return {**earlier_parts(path, [*files, path]), **files, path: table}
 
 
@@ -225,8 +266,10 @@ def _digested(content: Content) -> tuple[Content, str]:
     return content, digest
 
 
-def _said_of_perturbed(said: Sidecar, digests: Mapping[Any, str]) -> bytes:
-    """The sidecar of perturbed columns, with matrices and method where they are published."""
+def _said_of_perturbed(said: Sidecar) -> list[str]:
+    """What a sidecar says of perturbed columns, with matrices and method where they are published."""
+    if not said.masked:
+        return []
     lines = [tomli_w.dumps({"masked": list(said.masked), **({"method": said.method} if said.method else {})}).rstrip()]
     if said.channel:
         lines.append(
@@ -235,7 +278,7 @@ def _said_of_perturbed(said: Sidecar, digests: Mapping[Any, str]) -> bytes:
         for name, matrix in said.channel.items():
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix)
             lines.append(f"{toml_key(name)} = [\n{rows},\n]")
-    return "\n".join([*lines, "\n" + tomli_w.dumps({"digests": dict(digests)})]).encode()
+    return [*lines, ""]
 
 
 def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[OutputColumn], Sidecar]:
@@ -249,19 +292,19 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Out
             texts = pl.Series(write_cells(release.regions[i], release.attributes[i]))
             found[names[i]] = written_cells(release.attributes[i], texts, block.region(i), block.count)
     columns = [found[n] for n in names if n in found]
-    if release.perturbed:
-        said = {names[i]: one for i, one in sorted(release.perturbed.items()) if one.said}
-        channel = {n: tuple(map(tuple, p.channel.tolist())) for n, p in said.items() if p.channel is not None}
-        return columns, Sidecar(masked=tuple(said), channel=channel, method=release.method)
-    if len(release.blocks) == 1 and _groups_are_classes(release):
-        return columns, Sidecar()
+    said = {names[i]: one for i, one in sorted(release.perturbed.items()) if one.said}
+    channel = {n: tuple(map(tuple, p.channel.tolist())) for n, p in said.items() if p.channel is not None}
+    cut = Sidecar(masked=tuple(said), channel=channel, method=release.method)
+    if release.row_by_row or (len(release.blocks) == 1 and _groups_are_classes(release)):
+        return columns, cut
     key = "group"
     while key in names:
         key += "_"
     numbers = np.arange(release.groups, dtype=np.int32)
     texts = pl.Series(numbers + 1).cast(pl.String)
     columns = [OutputColumn(key, texts, Kind.NUMERIC, of_row=numbers, count=release.sizes), *columns]
-    return columns, Sidecar(group=key, blocks=tuple(tuple(names[i] for i in b.attributes) for b in release.blocks))
+    cut_in = tuple(tuple(names[i] for i in b.attributes) for b in release.blocks)
+    return columns, cut.model_copy(update={"group": key, "blocks": cut_in})
 
 
 def written_cells(

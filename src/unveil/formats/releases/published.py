@@ -46,6 +46,8 @@ __all__ = [
     "without_key",
 ]
 
+MOST_OF_A_SIDECAR = 1 << 20  # bytes
+
 # -------------------------------------------------------------------------------------------------------------- spread
 
 _ANSWERS = {
@@ -197,13 +199,27 @@ def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
         with contextlib.suppress(ReleaseError):  # a run that was stopped may have put these two in place, not the table
             stated = _stated_sidecar(path)
             earlier = earlier if _changed_part(path, stated) == second else stated
-        if "sensitive_table" not in earlier.digests or earlier.sensitive_table != second.name:
+        known = "sensitive_table" in earlier.digests and earlier.sensitive_table == second.name
+        if not known and not _stopped_while_placing(path, second):
             raise ReleaseError(
                 f"{second}: is in the way: its name is that of a part of {path.name}, and nothing says that it was "
                 "one; move it, or give the release another name"
             )
         stale += [second] if second not in files else []
     return dict.fromkeys(stale)
+
+
+def _stopped_while_placing(path: Path, second: Path) -> bool:
+    """Whether a killed run left a second table beside another sidecar: what it kept or drafted binds the two."""
+    left = list(path.parent.glob(".unveil-*.tmp"))
+    for file in (path.with_suffix(".toml"), *left):
+        with contextlib.suppress(ReleaseError, ValidationError, OSError):
+            if file.stat().st_size < MOST_OF_A_SIDECAR:
+                sidecar = Sidecar.model_validate(read_toml(file, ReleaseError))
+                wanted = sidecar.digests.get("sensitive_table") if sidecar.sensitive_table == second.name else None
+                if wanted and any(_file_digest(f, f.stat().st_mtime_ns) == wanted for f in (second, *left)):
+                    return True
+    return False
 
 
 def _changed_part(path: Path, sidecar: Sidecar) -> Path | None:

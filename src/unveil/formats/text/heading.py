@@ -15,7 +15,7 @@ from unveil.data.texts import MISSING_WORDS
 from unveil.formats.columns import Refusal, checked_names
 from unveil.formats.text.dialect import DELIMITERS, Records
 
-__all__ = ["Heading", "find_heading", "is_total"]
+__all__ = ["TableHead", "find_heading", "is_total"]
 
 ABOVE = 20  # rows above the names, at most
 LOOKED_AT = 100  # records
@@ -34,7 +34,7 @@ _TOTAL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class TableHead:
     """Where a table starts that does not start with its names."""
 
     delimiter: str
@@ -44,9 +44,9 @@ class Heading:
     described: tuple[str, ...]  # what was passed over, for people
 
 
-def find_heading(text: bytes, delimiter: str | None) -> Heading | None:
+def find_heading(text: bytes, delimiter: str | None) -> TableHead | None:
     """The heading of a table; None if its names stand in the first line alone, or nobody can be sure where."""
-    best: Heading | None = None
+    best: TableHead | None = None
     for mark in (delimiter,) if delimiter else DELIMITERS:
         found = _heading(text, mark)
         if found is not None and (best is None or len(found.names) > len(best.names)):
@@ -60,7 +60,7 @@ def is_total(cells: Sequence[str]) -> bool:
     return len(cells) > 3 and 0 < 2 * len(held) <= len(cells) and _TOTAL.match(held[0].strip()) is not None
 
 
-def _heading(text: bytes, mark: str) -> Heading | None:
+def _heading(text: bytes, mark: str) -> TableHead | None:
     rows, ends, lines = _records(text, mark)
     if len(rows) < 3:
         return None
@@ -86,7 +86,7 @@ def _heading(text: bytes, mark: str) -> Heading | None:
         said = [f"names in line {lines[top - 1] + 1 if top else 1}"] if top else []
         said += ["names of two rows"] if used else []
         said += [f"the units in line {lines[top] + 1} left out"] if units else []
-        return Heading(mark, tuple(names), ends[top + units], lines[top + units], tuple(said))
+        return TableHead(mark, tuple(names), ends[top + units], lines[top + units], tuple(said))
     return None
 
 

@@ -11,6 +11,7 @@ from unveil.anonymizers.mondrian import Mondrian
 from unveil.audit.bounds import Rule, rules_of
 from unveil.audit.certificate import ReleaseCertificate, certify
 from unveil.data.attribute import Role
+from unveil.data.display import Display, Summary
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -41,8 +42,8 @@ SMALLEST = 2  # rows of a group
 REACHABLE = 1.25  # random worlds is heard if that costs the best start at most so much
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Bounded(Display):
     """A release, what it keeps, and how it was found."""
 
     made: Anonymized
@@ -53,6 +54,11 @@ class Bounded:
     lost: float  # the utility that was asked for
     searched: int  # releases that were looked at
     mechanism: MechanismReplay  # what a reader gains who knows all this
+
+    def summary(self) -> Summary:
+        lines = [(r.limit, r.reader, f"{r.far_end:.3g}", r.kept) for r in self.certificate.rows]
+        title = f"Bounded: {self.made.release.rows:,} rows, {self.suppressed:,} suppressed"
+        return title, ("limit", "reader", "at most", "kept"), lines
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a document: nothing in it lets a reader replay what was drawn."""

@@ -71,6 +71,8 @@ def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     found += [
         (label(name), f"not combined, or not wholly: {clean(why, 300)}") for name, why in facts["left_out"].items()
     ]
+    if together := facts.get("in_common"):
+        found.append(("Rows put together by", listed(together)))
     if "rounds" not in facts:
         return found
     exact, people = facts["exact"], facts["people"]

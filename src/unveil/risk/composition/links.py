@@ -104,8 +104,8 @@ class GroupLinks:
         """Some groups alone."""
         return self.cut(which[self.group], self.held)
 
-    def possible(self, people: int, values: int) -> NDArray[np.bool_]:
-        """(people + 1, values) which values some row holds where a person may stand; all for who may be absent."""
+    def possible(self, people: int, values: int, *, absent: bool = True) -> NDArray[np.bool_]:
+        """(people + 1, values) which values some row holds where a person may stand; all for who may be `absent`."""
         columns = values if self.emission is None else len(self.emission)
         length = np.diff(self.value_start)[self.group]
         pair = np.repeat(np.arange(len(self.person)), length)
@@ -114,7 +114,7 @@ class GroupLinks:
         found = np.zeros((people + 1, columns))
         found[self.person[pair], column] = 1.0
         seen = self.values_of(found) > 0
-        seen[:people][self.present < 1 - 1e-9] = True
+        seen[:people][absent & (self.present < 1 - 1e-9)] = True
         seen[people] = True
         return np.asarray(seen)
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind, Role, canonical
 from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
-from unveil.data.release import Block, BlockRows, Release, build_release
-from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of
+from unveil.data.release import Block, BlockRows, Perturbation, Release, build_release, single_rows
+from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Shown, class_bands, code_bands
@@ -29,6 +29,7 @@ class PerturbedColumn:
     attribute: str
     rows: int  # that prove it
     words: str = ""  # what its values are; empty: it could not be told
+    paired: bool = False  # it could not be told, but pairs of a true and a shown value say what it tells
 
     def sentence(self, count: str) -> str:
         """For a report; `count`: how the rows are to be written."""
@@ -38,6 +39,8 @@ class PerturbedColumn:
                 f"{proof}. Each value is read as {self.words}, and so are the people behind it; it may tell a reader a "
                 "little more than that."
             )
+        if self.paired:
+            return f"{proof}. It is read as perturbed: what its values say of true ones is taken from known pairs."
         return f"{proof}. What was done to it could not be told, so that what a reader finds may be understated."
 
 
@@ -48,6 +51,7 @@ class ReleaseReading:
     release: Release
     columns: tuple[PerturbedColumn, ...] = ()
     group: NDArray[np.int64] | None = None  # (groups,) the new number of each group of the release that was given
+    assignment: NDArray[np.int64] | None = None  # (original rows,) their rows, where groups were taken apart into rows
     bands: tuple[tuple[Attribute, NDArray[np.int64]], ...] = ()  # an attribute in bands, (codes,) the band of each
 
     def as_read(self, table: Table) -> Table:
@@ -62,17 +66,17 @@ class ReleaseReading:
         return table
 
 
-def read_perturbed(release: Release, table: Table) -> ReleaseReading:
+def read_perturbed(release: Release, table: Table, group: NDArray[np.integer] | None = None) -> ReleaseReading:
     """Notice columns that are not what they look like, and read them as what they are.
 
     By pigeonhole: rows of a value, or of a class, that more people would have to have than do. Such a column is an
     average of classes or of neighbours, or numbers of bands, where the sizes of classes say so: its cells become these
-    bands. Otherwise it stays as it is, and nobody may rely on what is measured. Quasi-identifiers are tried, then
-    sensitive values beside them, and in a masked release the columns that are said to be unchanged. Cost: who fits
-    which cell; more only if something is wrong.
+    bands. Otherwise it is a perturbed one, of which nobody says how. Quasi-identifiers are tried, then sensitive values
+    beside them, and in a masked release the columns that are said to be unchanged. `group`: that of each original row.
+    Cost: who fits which cell; more only if something is wrong.
     """
     if release.perturbed:
-        return _read_masked(rows_of(release), table)
+        return _read_masked(rows_of(release), table) if release.row_by_row else ReleaseReading(release)
     held = {a.name: i for i, a in enumerate(table.attributes)}
     known = [
         i
@@ -97,7 +101,52 @@ def read_perturbed(release: Release, table: Table) -> ReleaseReading:
         columns += _unbelievable(release, table, people if all(c.words for c in columns) else {})
     except NotApplicable:  # too many cells to compare: an audit says so where it matters
         return ReleaseReading(release)
-    return ReleaseReading(release, tuple(columns), number if columns else None)
+    unread = {c.attribute for c in columns if not c.words}
+    if not unread:
+        return ReleaseReading(release, tuple(columns), number if columns else None)
+    changed = {i: Perturbation(a, said=False) for i, a in enumerate(release.attributes) if a.name in unread}
+    if len(release.blocks) > 1:
+        return ReleaseReading(replace(release, perturbed=changed), tuple(columns), number)
+    told = None if group is None or (group < 0).any() else number[np.asarray(group, dtype=np.int64)]
+    made, assignment = _taken_apart(release, changed, table, told)
+    return ReleaseReading(made, tuple(columns), None, assignment=assignment)
+
+
+def _taken_apart(
+    release: Release, changed: dict[int, Perturbation], table: Table, group: NDArray[np.int64] | None
+) -> tuple[Release, NDArray[np.int64] | None]:
+    """The same row by row, with perturbed columns; and the row of each original row, if its group is known.
+
+    Within a group rows differ in what is not known of people: who shares a group and such a value is exchangeable.
+    """
+    block = release.blocks[0]
+    entry = np.repeat(np.arange(len(block.cell)), block.count)
+    cells = {i: block.region(i).astype(np.int64)[entry] for i in block.attributes}
+    attributes, regions, columns = list(release.attributes), list(release.regions), []
+    for index in range(len(attributes)):
+        if index in changed and attributes[index].kind.measured:
+            place = numbers_of(attributes[index], np.arange(attributes[index].codes))
+            single = regions[index].single()
+            shown = np.where(single >= 0, place[np.maximum(single, 0)], np.nan)[cells[index]]
+            attributes[index], code = shown_numbers(attributes[index], shown)
+            each = np.arange(attributes[index].codes)
+            regions[index] = Regions.intervals(len(each), np.append(each, 0), np.append(each, len(each) - 1))
+            columns.append(np.where(code < 0, len(each), code))
+        else:
+            columns.append(cells[index])
+    made = single_rows(attributes, regions, columns, changed, release.method)
+    sizes = np.bincount(block.group[entry], minlength=release.groups)
+    if group is None or not np.array_equal(np.bincount(group, minlength=release.groups), sizes):
+        return made, None
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    mine, theirs = [], []
+    for index, attribute in enumerate(release.attributes):
+        if index not in changed and attribute.name in held and attribute.role is not Role.QUASI_IDENTIFIER:
+            mine.append(release.regions[index].single()[cells[index]])
+            theirs.append(table.columns[held[attribute.name]].astype(np.int64))
+    assignment = np.empty(table.rows, dtype=np.int64)
+    assignment[np.lexsort([*theirs, group])] = np.lexsort([*mine, block.group[entry]])
+    return made, assignment
 
 
 def _unbelievable(
@@ -214,8 +263,11 @@ def read_unpaired(given: Release, table: Table) -> ReleaseReading:
     """Perturbed quasi-identifiers as bands, if the sizes of classes tell them; whose row is whose need not be known.
 
     The release then has groups, and every reader applies; `group` is that of each published row. Perturbed columns
-    that nobody is asked about, or known by, are left out. Otherwise it is read as any masked release is.
+    that nobody is asked about, or known by, are left out. Otherwise it is read as any masked release is. A column of
+    which nobody says that it was perturbed may also hold the numbers of bands.
     """
+    if not given.row_by_row:
+        return ReleaseReading(given, tuple(_noticed(given)))
     masked = rows_of(given)
     held = {a.name: i for i, a in enumerate(table.attributes)}
     roles = {masked.attributes[i].role for i in masked.masked}
@@ -229,29 +281,57 @@ def read_unpaired(given: Release, table: Table) -> ReleaseReading:
         tuple(place for place, i in enumerate(kept) if i in masked.masked),
         method=masked.method,
         wide={place: masked.wide[i] for place, i in enumerate(kept) if i in masked.wide},
+        noticed=frozenset(place for place, i in enumerate(kept) if i in masked.noticed),
     )
-    mixture = mixture_of(release_of_rows(some), as_true=True)
+    found = _as_bands(some, table, some.noticed) if some.noticed else None
+    return found or _as_bands(some, table, frozenset()) or _read_masked(masked, table)
+
+
+def _as_bands(some: PublishedRows, table: Table, ranked: frozenset[int]) -> ReleaseReading | None:
+    """Every perturbed column as bands; `ranked`: those whose numbers are taken for numbers of bands. None: not so."""
+    given = release_of_rows(some)
+    if any(given.attributes[i].real > some.attributes[i].real for i in ranked):
+        return None
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    mixture = mixture_of(given, as_true=True, ranked=ranked)
     release, number = mixture.release, mixture.group
     people = {i: table.columns[held[release.attributes[i].name]] for i in release.with_role(Role.QUASI_IDENTIFIER)}
     wrong, columns = set(some.masked), []
     try:
         told = set(blamed(release, release.blocks[0], people)) <= wrong
-        allowed = tolerated(masked.rows, table.rows)
+        allowed = tolerated(some.rows, table.rows)
+        strange = {column.attribute: column.rows for column in _noticed(given)}
         for index in some.masked:
-            rows = misfits(release, release.blocks[0], people, [index])
-            found, words = _read(release, index, people, wrong, averaged=True)
+            name = release.attributes[index].name
+            rows = max(misfits(release, release.blocks[0], people, [index]), strange.get(name, 0))
+            found, words = _read(release, index, people, wrong, averaged=index not in ranked)
             if found is None or not told or rows <= allowed:  # what may be true as it stands is no average
-                return _read_masked(masked, table)
+                return None
             release, number = found[0], found[1][number]
-            columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
+            columns.append(PerturbedColumn(name, rows, words))
     except NotApplicable:
-        return _read_masked(masked, table)
+        return None
     return ReleaseReading(release, tuple(columns), number)
+
+
+def _noticed(release: Release) -> Iterator[PerturbedColumn]:
+    """Columns of which nobody says that they were perturbed, with the rows that show what is not in the domain."""
+    for index, one in sorted(release.perturbed.items()):
+        if one.said:
+            continue
+        block, shown = release.block_of(index), release.attributes[index]
+        single = release.regions[index].single()[block.region(index)]
+        strange = np.ones(shown.codes, dtype=bool)  # codes in place of categories are nobody's value
+        if shown.kind.measured:
+            strange = ~np.isin(shown.positions(), one.true.positions()[: one.true.real])
+            strange[shown.real :] = False
+        rows = int(block.count[(single >= 0) & strange[np.maximum(single, 0)]].sum())
+        yield PerturbedColumn(one.true.name, rows)
 
 
 def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
     """Columns of a masked release that are said to be unchanged, each by its own histogram."""
-    columns, bands = [], []
+    columns, bands = list(_noticed(release_of_rows(masked))), []
     for index, name, rows in list(_doubtful(masked, table)):
         attribute, true = masked.attributes[index], table.columns[table.index(name)]
         found = _numbers(masked, index, true, table.rows) if attribute.kind.measured else None
@@ -263,7 +343,8 @@ def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
             )
         else:
             words = "perturbed, like the columns of which that is said"
-            masked = replace(masked, masked=tuple(sorted({*masked.masked, index})))
+            noticed = masked.noticed | {index}
+            masked = replace(masked, masked=tuple(sorted({*masked.masked, index})), noticed=noticed)
         columns.append(PerturbedColumn(name, rows, words))
     return ReleaseReading(release_of_rows(masked), tuple(columns), bands=tuple(bands))
 

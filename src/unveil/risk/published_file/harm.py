@@ -237,12 +237,11 @@ def few_values(file: PublishedFile) -> list[Leak]:
 
     It does not matter what these values have in common: whatever it is, it is told. What other rows with one of the
     same cells tell holds of people in general, and is no news about those of a set (naive Bayes over the cells).
+    Of perturbed columns nothing is asked: what they show is not what people look like.
     """
     found = []
-    keys = file.keys
-    if file.sidecar.masked:  # its classes are not what people look like
-        return []
-    for name in [*file.secrets, *_perhaps_secret(file)] if file.linked and keys else []:
+    keys = _unperturbed(file, file.keys)
+    for name in _unperturbed(file, [*file.secrets, *_perhaps_secret(file)]) if file.linked and keys else []:
         shown = ~file.absent(name)[file.codes(name)]
         if shown.sum() < _LEAST:
             continue
@@ -274,6 +273,12 @@ def few_values(file: PublishedFile) -> list[Leak]:
                 )
             )
     return found
+
+
+def _unperturbed(file: PublishedFile, names: Iterable[str]) -> list[str]:
+    """Those that are said to show true values, if perhaps in wide cells."""
+    masked = file.sidecar.masked
+    return [] if "*" in masked else [name for name in names if name not in masked]
 
 
 def _perhaps_secret(file: PublishedFile) -> list[str]:
@@ -345,8 +350,8 @@ def likely_members(file: PublishedFile) -> list[Leak]:
 
     The chance that somebody of a class is in the table is rows / people who fit (Nergiz et al. 2007, delta-presence).
     """
-    keys = [n for n in file.keys if n in file.shared]
-    if not keys or file.original is None or file.sidecar.masked:
+    keys = [n for n in _unperturbed(file, file.keys) if n in file.shared]
+    if not keys or file.original is None:
         return []
     fits, _, kind_of_row, times = people_who_fit(file, keys)
     held = (fits * times[:, None]).sum(axis=0) * (file.people / max(int(times.sum()), 1))

@@ -30,8 +30,7 @@ def show_choose(request: Request, studio: Studio) -> Response:
     """The frontier, if there is one, what an audit advises, and the decision."""
     folder = studio.folder
     drawn = studio.drawn(FRONTIER, spoken_in(request))
-    audits = [(name, one.document) for name in folder.documents() if (one := studio.drawn(name)) is not None]
-    newest = next((doc for _, doc in audits if doc.document == "audit"), None)
+    audits = studio.audits()
     points = [] if drawn is None else points_of(drawn.document)
     verdicts, releases = _verdicts(audits), folder.releases()
     return screen(
@@ -44,7 +43,7 @@ def show_choose(request: Request, studio: Studio) -> Response:
         axes=None if drawn is None else _axes(drawn.document),
         limits=folder.settings.get("limit", []),
         sample=SAMPLE,
-        repairs=[] if newest is None else repairs_of(newest),
+        repairs=repairs_of(audits[0][1]) if audits else [],
         releases=releases,
         releases_named=[
             (name, f"{name} ({verdicts[Path(name).name]})" if Path(name).name in verdicts else name)
@@ -77,8 +76,8 @@ def make_point(request: Request, studio: Studio, form: Form) -> Response:
     """The release of a point of the frontier, or of an audit's advice."""
     folder = studio.folder
     if "repair" in form:
-        newest = next((studio.drawn(name) for name in folder.documents()), None)
-        repairs = [] if newest is None else repairs_of(newest.document)
+        audits = studio.audits()
+        repairs = repairs_of(audits[0][1]) if audits else []
         if not (found := chosen(form, "point", repairs)):
             raise UsageError("there is no such advice; load the page again")
         one = found[0]
@@ -106,20 +105,13 @@ def decide(request: Request, studio: Studio, form: Form) -> Response:
     answer = first(form, "answer")
     if not who or not why or answer not in ("publish", "do not publish"):
         raise UsageError("say who decides, what, and why")
-    audited = [
-        (name, one.document)
-        for name in folder.documents()
-        if (one := studio.drawn(name)) is not None and Path(release).name in one.document.settings.get("releases", ())
-    ]
-    name, document = audited[0] if audited else ("", None)
     sidecar = str(Path(release).with_suffix(".toml"))
-    files = [
-        release,
-        *([sidecar] if (folder.path / sidecar).is_file() else []),
-        "schema.toml",
-        *([name] if name else []),
-    ]
-    files += [] if folder.data is None else [folder.data]
+    files = [release, sidecar, "schema.toml", *([] if folder.data is None else [folder.data])]
+    digests = {name: _digest(folder.path / name) for name in files if (folder.path / name).is_file()}
+    audited = [one for one in studio.audits() if _is_of(one[1], release, digests)]
+    name, document = audited[0] if audited else ("", None)
+    if name:
+        digests[name] = _digest(folder.path / name)
     folder.decide(
         {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -130,7 +122,7 @@ def decide(request: Request, studio: Studio, form: Form) -> Response:
             "verdict": None if document is None else _verdict(document, release),
             "limits": [] if document is None else document.settings.get("limits", []),
             "document": name or None,
-            "sha256": {name: _digest(folder.path / name) for name in files if (folder.path / name).is_file()},
+            "sha256": digests,
         }
     )
     return went("/choose#decisions")
@@ -187,6 +179,13 @@ def _spoken(point: dict[str, Any], id: str) -> str:
 def _axes(document: Document) -> tuple[str, str]:
     chart = document.charts["frontier"]
     return title_of(parse_ids(chart["risk"])[0]), title_of(parse_ids(chart["utility"])[0])
+
+
+def _is_of(document: Document, release: str, digests: dict[str, str]) -> bool:
+    """Whether an audit is of this release, and of the files as they are now."""
+    held = {one.name: one.sha256 for one in document.inputs}
+    same = all(held.get(Path(name).name, digest) == digest for name, digest in digests.items())
+    return same and Path(release).name in document.settings.get("releases", ())
 
 
 def _verdict(document: Document, release: str) -> str | None:

@@ -11,7 +11,7 @@ const options = {
 const article = document.querySelector("[data-document]");
 const told = document.querySelector("output.who");
 async function tell(where) {
-  document.getElementById("who").open = true;
+  document.getElementById("exposed").open = true;
   const answer = await fetch(`/who?${new URLSearchParams({ document: article.dataset.document, ...where })}`);
   if (!answer.ok) { told.textContent = told.dataset.none; return; }
   const found = await answer.json();

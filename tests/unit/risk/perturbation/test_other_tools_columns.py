@@ -1,0 +1,177 @@
+"""Files as other tools write them, nothing says what was done: noticed, and no less risk than honest bands."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import polars as pl
+import pytest
+
+from one_round import run_audit
+from small import QI, SENSITIVE, made_schema
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.audit import Audit
+from unveil.audit.case import Case
+from unveil.audit.perturbed import case_as_read
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.formats.releases import read_release_rows
+
+SCHEMA = made_schema(
+    {
+        "age": {"role": QI, "kind": "numeric"},
+        "pay": {"role": QI, "kind": "numeric"},
+        "day": {"role": QI, "kind": "date"},
+        "sex": {"role": QI},
+        "town": {"role": QI},
+        "ill": {"role": SENSITIVE},
+    }
+)
+N = 600
+Columns = Mapping[str, np.ndarray]
+
+
+def people() -> dict[str, np.ndarray]:
+    random = np.random.default_rng(11)
+    age = np.clip(random.gamma(6, 8, N).astype(int) + 15, 16, 95)
+    town = random.choice(["north", "south", "east", "west", "centre"], N, p=[0.35, 0.25, 0.2, 0.15, 0.05])
+    ill = np.where(
+        random.random(N) < age / 110, random.choice(["heart", "sugar"], N), random.choice(["flu", "none"], N)
+    )
+    return {
+        "age": age,
+        "pay": (20 * np.exp(random.normal(5, 0.4, N) + age / 200)).astype(int) * 5,
+        "day": np.array([np.datetime64("2021-01-01") + int(d) for d in random.integers(0, 200, N)]).astype(str),
+        "sex": random.choice(["f", "m"], N),
+        "town": town,
+        "ill": ill,
+    }
+
+
+PEOPLE = people()
+RANDOM = np.random.default_rng(3)
+
+
+def text(columns: Columns) -> dict[str, list[str]]:
+    return {name: list(map(str, column.tolist())) for name, column in columns.items()}
+
+
+TABLE = Table.from_columns(SCHEMA, text(PEOPLE))
+
+
+def by_class(of: Callable[[np.ndarray], float], digits: int) -> np.ndarray:
+    """One value a class of age in tens, sex and town, as ARX microaggregates."""
+    key = np.unique(
+        np.stack([(PEOPLE["age"] // 10).astype(str), PEOPLE["sex"], PEOPLE["town"]]), axis=1, return_inverse=True
+    )
+    found = np.zeros(N)
+    for one in range(int(key[1].max()) + 1):
+        inside = key[1].ravel() == one
+        found[inside] = of(PEOPLE["age"][inside])
+    return np.round(found, digits) if digits else np.round(found).astype(int)
+
+
+def most_frequent(values: np.ndarray) -> float:
+    return float(np.bincount(values).argmax())
+
+
+def runs(name: str, size: int) -> np.ndarray:
+    """Means of so many neighbours in order, as univariate microaggregation has it."""
+    order, found = np.argsort(PEOPLE[name], kind="stable"), np.zeros(N)
+    for start in range(0, N, size):
+        found[order[start : start + size]] = PEOPLE[name][order[start : start + size]].mean()
+    return found
+
+
+def swapped(name: str, within: int) -> np.ndarray:
+    order, found = np.argsort(PEOPLE[name], kind="stable"), PEOPLE[name].copy()
+    for start in range(0, N, within):
+        some = order[start : start + within]
+        found[some] = PEOPLE[name][RANDOM.permutation(some)]
+    return found
+
+
+def noise(name: str, amount: float) -> np.ndarray:
+    return PEOPLE[name] + RANDOM.normal(0, amount * PEOPLE[name].std(), N)
+
+
+def moved_days() -> np.ndarray:
+    moved = RANDOM.integers(-10, 11, N)
+    return np.array([np.datetime64(d) + int(m) for d, m in zip(PEOPLE["day"], moved, strict=True)]).astype(str)
+
+
+def pram() -> np.ndarray:
+    return np.where(RANDOM.random(N) < 0.3, RANDOM.permutation(PEOPLE["town"]), PEOPLE["town"])
+
+
+def topped() -> np.ndarray:
+    age = PEOPLE["age"].astype(float)
+    return np.where(age >= 75, age[age >= 75].mean(), np.where(age < 27, age[age < 27].mean(), age)).round(2)
+
+
+def tens() -> np.ndarray:
+    low = PEOPLE["age"] // 10 * 10
+    return np.array([f"{a}-{a + 9}" for a in low])
+
+
+HIDDEN = {"pay": np.full(N, "*"), "day": np.full(N, "*")}
+NUMBERS = {name: str(number) for number, name in enumerate(["west", "east", "centre", "south", "north"], start=1)}
+MADE: dict[str, dict[str, np.ndarray]] = {
+    "mean of a class": {**HIDDEN, "age": by_class(np.mean, 3)},
+    "mean of a class, rounded": {**HIDDEN, "age": by_class(np.mean, 0)},
+    "median of a class": {**HIDDEN, "age": by_class(np.median, 1)},
+    "mode of a class": {**HIDDEN, "age": by_class(most_frequent, 0)},
+    "codes of bands": {**HIDDEN, "age": PEOPLE["age"] // 10 - 1},
+    "means of neighbours": {**HIDDEN, "age": runs("age", 8)},
+    "noise": {**HIDDEN, "age": noise("age", 0.1)},
+    "rounded noise": {**HIDDEN, "age": noise("age", 0.1).round().astype(int)},
+    "ranks swapped": {**HIDDEN, "age": swapped("age", 40)},
+    "top and bottom": {**HIDDEN, "age": topped()},
+    "PRAM": {**HIDDEN, "age": tens(), "town": pram()},
+    "codes of towns": {**HIDDEN, "age": tens(), "town": np.array([NUMBERS[t] for t in PEOPLE["town"]])},
+    "days moved": {"pay": HIDDEN["pay"], "age": tens(), "day": moved_days()},
+    "two columns, noise": {"day": HIDDEN["day"], "age": noise("age", 0.1), "pay": noise("pay", 0.1)},
+    "two columns, means": {"day": HIDDEN["day"], "age": runs("age", 8), "pay": runs("pay", 8)},
+    "two columns, one PRAM": {**HIDDEN, "age": by_class(np.mean, 2), "town": pram()},
+}
+CHANGED = {
+    "PRAM": {"town"},
+    "codes of towns": {"town"},
+    "days moved": {"day"},
+    "two columns, one PRAM": {"age", "town"},
+}
+
+
+def read(changed: Columns) -> tuple[Release, np.ndarray]:
+    columns = text({**PEOPLE, **changed})
+    return read_release_rows(pl.DataFrame(columns), SCHEMA, attributes=TABLE.attributes)
+
+
+def audited(release: Release, group: np.ndarray | None) -> Audit:
+    told = {} if group is None else {"r": group}
+    options = {"original": TABLE, "assignments": told, "attackers": {"counting": RandomWorlds()}}
+    return run_audit({"r": release}, **options, engine=Engine(seed=0, workers=1))
+
+
+def guessed(found: Audit) -> float:
+    return next(float(f.value or 0) for f in found.document.findings if f.id == "counting.global_threat")
+
+
+@pytest.fixture(scope="module")
+def honest() -> float:
+    """Ages in tens, nothing else but sex and town."""
+    return guessed(audited(read({**HIDDEN, "age": tens()})[0], None))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_it_is_noticed_and_shows_no_less_than_honest_bands(name: str, honest: float) -> None:
+    release, group = read(MADE[name])
+    expected = CHANGED.get(name, {"age", "pay"} if name.startswith("two") else {"age"})
+    for told in (None, group):
+        case = Case(releases={"r": release}, original=TABLE, assignments={} if told is None else {"r": told})
+        noticed = {column.attribute for column in case_as_read(case, "r")[1]}
+        assert noticed == expected, told is not None
+        found = audited(release, told)
+        towns = 0.85 if name in ("PRAM", "two columns, one PRAM") else 1.0  # a third of the towns is not known any more
+        assert guessed(found) >= towns * honest - 0.02, told is not None
+        assert found.document.diagnostics["verdict"] != "within" or told is not None
