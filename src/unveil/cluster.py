@@ -205,7 +205,7 @@ def local_cluster(workers: int, memory: int) -> Iterator[Any]:
                 n_workers=workers,
                 threads_per_worker=1,
                 memory_limit=memory,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any free port: without it the usual one is taken, or warned of
                 local_directory=str(folder),
                 security=Security.temporary(),
                 silence_logs=logging.CRITICAL,
