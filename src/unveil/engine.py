@@ -7,12 +7,12 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from unveil.errors import OutputError, UsageError
 
@@ -37,6 +37,8 @@ MOST_MARKS = 200
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 Progress = Callable[[str, int, int], None]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Engine:
     progress: Progress | None = None
     stop: threading.Event = field(default_factory=threading.Event)  # set: end soon, and keep what was reached
     checkpoints: Path | None = None  # the folder where long work saves its state; it goes on from there
+    cluster: Any = field(default=None, repr=False)  # a Dask client: work that is counted part by part is done there
     secret: bool = False  # the seed was drawn: it may have made a release, so no document names it
 
     def __post_init__(self) -> None:
@@ -133,6 +136,40 @@ class Engine:
                 listening(task, round(sum(shares) / count * WHOLE), WHOLE)
 
         return [replace(self, progress=partial(heard, number)) for number in range(count)]
+
+    def each(self, task: str, function: "Callable[[Item], Result]", items: "Sequence[Item]") -> "list[Result]":
+        """The function of every part of the work, in order: here, or on the cluster."""
+        return self._on_parts(task, function, items, None)
+
+    def merged(
+        self,
+        task: str,
+        function: "Callable[[Item], Result]",
+        items: "Sequence[Item]",
+        merge: "Callable[[list[Result]], Result]",
+    ) -> "Result":
+        """The same, merged: `merge` of neighbours, of which it must not matter how many are merged at a time."""
+        return merge(self._on_parts(task, function, items, merge))
+
+    def _on_parts(
+        self,
+        task: str,
+        function: "Callable[[Item], Result]",
+        items: "Sequence[Item]",
+        merge: "Callable[[list[Result]], Result] | None",
+    ) -> "list[Result]":
+        if self.cluster is not None:
+            from unveil.cluster import work_on_parts
+
+            told = partial(self.report, task)
+            return work_on_parts(self.cluster, function, items, merge, done=told, stop=self.stop)
+        found: list[Result] = []
+        for place, item in enumerate(items):
+            self.report(task, place, len(items))
+            found.append(function(item))
+            if merge is not None:
+                found = [merge(found)]
+        return found
 
     def report(self, task: str, done: int, total: int) -> None:
         """Say how far a task has come, if anyone listens."""

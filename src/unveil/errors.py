@@ -8,6 +8,7 @@ UnveilError
 ├── RequirementError   a privacy requirement that this table cannot meet
 │   └── LimitError     a release that an audit would call exceeded, and that is therefore not made
 ├── OutputError        a file that cannot be written
+├── ClusterError       a cluster that cannot be reached, or whose workers or scheduler were lost
 ├── Stopped            work that was stopped before it reached anything
 └── NotApplicable      a member of a family that says nothing about this release, with the reason
 """
@@ -15,6 +16,7 @@ UnveilError
 import re
 
 __all__ = [
+    "ClusterError",
     "LimitError",
     "NotApplicable",
     "OutputError",
@@ -68,6 +70,10 @@ class LimitError(RequirementError):
 
 class OutputError(UnveilError):
     """A file that cannot be written."""
+
+
+class ClusterError(UnveilError):
+    """A cluster that cannot be reached, or whose workers or scheduler were lost."""
 
 
 class Stopped(UnveilError):  # noqa: N818  the user's wish, not a fault

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class Mondrian:
     Mondrian does; `balanced` tries both sides of the median, the better balanced first.
     """
 
+    reads_counts: ClassVar[bool] = True  # a table whose equal rows are counted is as good to it as the rows
+
     require: tuple[PrivacyModel, ...] = ()
     recoding: Literal["hierarchy", "order"] = "hierarchy"
     regions: Literal["tight", "cut"] = "tight"
@@ -45,7 +47,7 @@ class Mondrian:
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · depth of the tree; equal rows are worked on as one in large tables."""
-        table.check_texts()
+        table.check_texts(counted=True)
         requirement = Requirement.of(self.require, table, "mondrian")
         known = table.with_role(Role.QUASI_IDENTIFIER)
         if not known:
@@ -57,7 +59,7 @@ class Mondrian:
             requirement.check_whole(table, "mondrian")
         cells = {}
         for axis, index in enumerate(known):
-            cells[index] = self.cells_of(found, axis, table.attributes[index], table.columns[index])
+            cells[index] = self.cells_of(found, axis, table.attributes[index], table.columns[index], rows=table.count)
         anonymized = generalised(table, found.group, cells)
         groups = anonymized.release.groups
         if (
@@ -71,8 +73,10 @@ class Mondrian:
         """Whether this attribute is cut along its hierarchy."""
         return self.recoding == "hierarchy" and attribute.hierarchy is not None
 
-    def split_order(self, attribute: Attribute, column: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
-        """(codes,) the codes in the order in which cuts divide them."""
+    def split_order(
+        self, attribute: Attribute, column: NDArray[np.unsignedinteger], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """(codes,) the codes in the order in which cuts divide them; `rows`: how many people each is, if not one."""
         if attribute.hierarchy is not None and (self.by_hierarchy(attribute) or not attribute.kind.ordered):
             return attribute.hierarchy.order()
         if attribute.kind.ordered or self.regions == "cut":  # cuts must not depend on how often values occur
@@ -80,7 +84,9 @@ class Mondrian:
         # Without an order of its own, frequent values first: a cut then parts the common from the rare.
         count = np.zeros(attribute.codes, dtype=np.int64)
         for start in range(0, len(column), ROWS_AT_ONCE):
-            count += np.bincount(column[start : start + ROWS_AT_ONCE], minlength=attribute.codes)
+            piece = slice(start, start + ROWS_AT_ONCE)
+            weights = None if rows is None else rows[piece]
+            count += np.bincount(column[piece], weights, attribute.codes).astype(np.int64)
         frequent = np.argsort(-count[: attribute.real], kind="stable")
         return np.append(frequent, np.arange(attribute.real, attribute.codes))
 
@@ -91,9 +97,13 @@ class Mondrian:
         attribute: Attribute,
         column: NDArray[np.unsignedinteger],
         runs: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        rows: NDArray[np.int64] | None = None,
     ) -> GroupRegions:
-        """The region of each group on one axis; or of each of these `runs` of groups, from one to before another."""
-        order = self.split_order(attribute, column)
+        """The region of each group on one axis; or of each of these `runs` of groups, from one to before another.
+
+        `rows`: how many people each of the column's is, if not one.
+        """
+        order = self.split_order(attribute, column, rows)
         tight_low, tight_high, some_missing = found.low, found.high, found.missing
         if runs is not None:
             tight_low, tight_high, some_missing = found.bounds(*runs)
@@ -132,6 +142,9 @@ def partition_table(
         what = "relaxed cuts beside a population" if not at_once else f"{at_once[0]}, which is about all rows at once"
         raise UsageError(f"mondrian cannot keep {what}; require k_map:k=2, or use full_domain")
 
+    if table.count is not None and mondrian.relaxed:
+        raise UsageError("mondrian: relaxed cuts are drawn row by row; use relaxed=false on a cluster")
+
     def allowed(children: kernels.Candidates) -> NDArray[np.bool_]:
         rows = children.rows if children.rows is None or shuffled is None else shuffled[children.rows]
         return requirement.holds(children.size, children.histograms, _supersets(children), rows)
@@ -148,12 +161,13 @@ def partition_table(
         secret,
         codes,
         allowed=None if only_sizes else allowed,  # `smallest` is k then: every cut that is proposed holds
-        smallest=min(requirement.smallest, table.rows + 1),
+        smallest=min(requirement.smallest, table.people + 1),
         relaxed=mondrian.relaxed,
         lower=mondrian.median == "lower",
         superset_size=requirement.superset_size,
         list_rows=requirement.cell_of_row is not None,
         table_from=None if parts is None else parts[1],
+        weight=table.count,
     )
     if shuffled is None:
         return found
@@ -169,7 +183,7 @@ def cut_axes(
     axes, columns = [], []
     for index in which:
         attribute = table.attributes[index]
-        order = mondrian.split_order(attribute, table.columns[index])
+        order = mondrian.split_order(attribute, table.columns[index], table.count)
         place = np.empty(attribute.codes, dtype=attribute.dtype)
         place[order] = np.arange(attribute.codes, dtype=attribute.dtype)
         same = bool((order == np.arange(attribute.codes)).all())

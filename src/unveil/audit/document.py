@@ -1,6 +1,5 @@
 """Documents: the one envelope in which every command gives its results as JSON."""
 
-import hashlib
 import math
 import os
 import platform
@@ -15,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
-from unveil.formats.paths import sheet_file
+from unveil.formats.parts import file_digest
 
 __all__ = [
     "Document",
@@ -184,11 +183,7 @@ def describe_inputs(paths: Iterable[Path | _HashedInput], published: Collection[
         if not isinstance(path, Path):
             found.append(Input(name=path.name, sha256=path.sha256))
             continue
-        try:
-            with sheet_file(path)[0].open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+        digest = file_digest(path, UsageError)
         found.append(Input(name=path.name, sha256=digest, published=path in published))
     return tuple(found)
 

@@ -94,6 +94,8 @@ def run_check(
             raise UsageError(
                 f"{model.name} is required without its threshold; write {model.name}:{fields(model)[0].name}=…"
             )
+        if "members" in model.needs and original is not None and original.count is not None:
+            raise NotApplicable(f"{model.name} is about people one by one, and on a cluster they are counted")
         if "members" in model.needs and original is None:
             raise NotApplicable(f"{model.name} is about people whose cells are known; add --original DATA")
     if release.perturbed:  # what is shown tells rows apart, true or not

@@ -14,8 +14,8 @@ from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import load_schema
 from unveil.cli.memory import table_bytes, warn_of_files, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
-from unveil.cli.settings import dialect_of
-from unveil.errors import LimitError, Stopped, UsageError, shown
+from unveil.cli.settings import cluster_of, dialect_of
+from unveil.errors import LimitError, Stopped, TableError, UsageError, shown
 
 __all__ = ["FIRST", "AnonymizeOptions", "anonymize"]
 
@@ -25,7 +25,14 @@ ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: w
 
 @dataclass(frozen=True, kw_only=True)
 class AnonymizeOptions(
-    opt.TableDialect, opt.MemoryBound, opt.With, opt.Population, LedgerOptions, opt.SchemaFile, opt.Data
+    opt.TableDialect,
+    opt.MemoryBound,
+    opt.ClusterOption,
+    opt.With,
+    opt.Population,
+    LedgerOptions,
+    opt.SchemaFile,
+    opt.Data,
 ):
     """The options of anonymize."""
 
@@ -58,12 +65,7 @@ class AnonymizeOptions(
 def anonymize(options: AnonymizeOptions) -> None:
     """Make a release that satisfies a privacy requirement."""
     from unveil.catalog import anonymizer
-    from unveil.engine import Engine
-    from unveil.formats.output import content_bytes, write_whole
     from unveil.formats.output.tables import check_ending
-    from unveil.formats.releases import release_files
-    from unveil.formats.releases.assignments import assignment_bytes
-    from unveil.formats.tables import read_table
 
     data, output, assignment = options.data, options.output, options.assignment
     if data is None or options.with_ is None or output is None:
@@ -74,6 +76,10 @@ def anonymize(options: AnonymizeOptions) -> None:
     if options.until and (options.ledger is not None or options.population is not None):
         other = "--population" if options.ledger is None else "--ledger"
         raise UsageError(f"--until cannot be used with {other}; leave one of them out")
+    rows = {"--until": options.until, "--ledger": options.ledger, "--population": options.population}
+    for name, given in {**rows, "--assignment": assignment}.items():
+        if options.cluster is not None and given:
+            raise UsageError(f"{name} asks for people one by one, and on a cluster they are counted; leave one out")
     read = [data, options.schema]
     certificate = output.with_suffix(".certificate.json") if options.until else None
     keep_apart(read, [output, release_parts(output)[1], assignment, certificate])
@@ -84,11 +90,35 @@ def anonymize(options: AnonymizeOptions) -> None:
         if name not in published:
             choose = ", ".join(published)
             raise UsageError(f"--leave-out {shown(name)}: not a column that is published; choose from {choose}")
-    check_ending(output, "a release", names=published)  # said before the work, not after it
-    parts = "leave columns out of the table, or release it in parts"
-    warn_of_files([data], parts)
-    table = read_table(data, schema, **dialect_of(options)).without(options.leave_out)
-    warn_of_memory(table_bytes(table), parts)
+    parts = part_names(data, output)
+    check_ending(output / parts[0] if parts else output, "a release", names=published)  # said before the work
+    with cluster_of(options) as cluster:
+        _make(options, method, schema, parts, certificate, cluster)
+
+
+def _make(
+    options: AnonymizeOptions, method: Any, schema: Any, parts: tuple[str, ...], certificate: Path | None, cluster: Any
+) -> None:
+    """Read, make the release and write it."""
+    from unveil.engine import Engine
+    from unveil.formats.output import content_bytes, write_whole
+    from unveil.formats.releases import release_files
+    from unveil.formats.releases.assignments import assignment_bytes
+    from unveil.formats.tables import read_table
+
+    data, output, assignment = options.data, options.output, options.assignment
+    assert output is not None
+    read = [data, options.schema]
+    counts = cluster is not None and getattr(method, "reads_counts", False)
+    instead = "leave columns out of the table, or release it in parts"
+    if cluster is not None and not counts:
+        name = (options.with_ or "").partition(":")[0]
+        say(f"{name} works on people one by one: the table is read here, whole, and takes about 60 bytes a cell")
+    if not counts:
+        warn_of_files([data], instead)
+    at = Engine(seed=0, cluster=cluster if counts else None)
+    table = read_table(data, schema, **dialect_of(options), engine=at).without(options.leave_out)
+    warn_of_memory(table_bytes(table), instead)
     if options.population is not None:
         table = _beside(options, schema, table)
     seed = secrets.randbits(128) if options.seed is None else options.seed
@@ -108,7 +138,7 @@ def anonymize(options: AnonymizeOptions) -> None:
         say(made.note)
     if assignment is not None and made.release.synthetic:
         raise UsageError("--assignment: the rows of this release are nobody's; leave it out")
-    files = release_files(made.release, output, like=table)
+    files = release_files(made.release, output, like=table, parts=parts, engine=at)
     keep_apart(read, files)
     if certificate is not None:
         files[certificate] = _certificate(bounded, {path: content_bytes(c) for path, c in files.items() if c})
@@ -123,6 +153,18 @@ def anonymize(options: AnonymizeOptions) -> None:
     gone = [str(path) for path in files if path not in written]
     removed = f"; removed {', '.join(gone)}, a part of the release that was there before" if gone else ""
     say(f"{what}; wrote {', '.join(map(str, written))}{removed}")
+
+
+def part_names(data: Any, output: Path) -> tuple[str, ...]:
+    """The files of a release that is a folder, as many as the original has and of their kind; none if it is a file."""
+    from unveil.formats.output.tables import ENDINGS
+    from unveil.formats.parts import is_many, part_files
+
+    if output.suffix:
+        return ()
+    files = [part.path for part in part_files(data, TableError)] if is_many(data) else [data]
+    ending = getattr(files[0], "suffix", "").lower()
+    return tuple(f"part-{place:05}{ending if ending in ENDINGS else '.csv'}" for place in range(len(files)))
 
 
 def _beside(options: AnonymizeOptions, schema: Any, table: Any) -> Any:

@@ -2,17 +2,21 @@
 
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.load import load_case
 from unveil.cli.output import doing, give_results, say
+from unveil.cli.settings import cluster_of
 from unveil.errors import UsageError
 
 __all__ = ["CheckOptions", "check"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(opt.ReleaseCase, opt.Pairing, opt.Population, opt.Report, opt.Require, opt.OneRelease):
+class CheckOptions(
+    opt.ReleaseCase, opt.Pairing, opt.Population, opt.Report, opt.Require, opt.ClusterOption, opt.OneRelease
+):
     """The options of a check."""
 
     n: int = opt.option("How many people make a large population, for (n,t)-closeness.", default=1000)
@@ -23,14 +27,22 @@ def check(options: CheckOptions) -> None:
 
     Exit code 1 if a requirement is not met.
     """
+    if options.n < 1:
+        raise UsageError("--n must be at least 1")
+    if options.cluster is not None and (options.assignment or options.key is not None):
+        raise UsageError("--cluster counts equal rows, and whose row is whose is then not known; leave one of them out")
+    with cluster_of(options) as cluster:
+        give_results(_checked(options, cluster), options)
+
+
+def _checked(options: CheckOptions, cluster: Any) -> SimpleNamespace:
+    """The document, and the exit code."""
     from unveil.audit.document import Document, describe_run
     from unveil.audit.levels import run_check
     from unveil.catalog import privacy_model
 
-    if options.n < 1:
-        raise UsageError("--n must be at least 1")
     models = [privacy_model(item) for item in options.require]
-    case = load_case(options)
+    case = load_case(options, cluster=cluster)
     ((name, release),) = case.releases.items()
     if perturbed := ", ".join(release.attributes[i].name for i in release.perturbed):
         say(f"unveil: {name}: {perturbed}: perturbed, so classes are counted by what is shown, not by true values")
@@ -52,4 +64,4 @@ def check(options: CheckOptions) -> None:
         findings=found.findings,
         diagnostics=found.diagnostics,
     )
-    give_results(SimpleNamespace(document=document, exit_code=0 if found.kept else 1), options)
+    return SimpleNamespace(document=document, exit_code=0 if found.kept else 1)

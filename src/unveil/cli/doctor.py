@@ -15,6 +15,7 @@ __all__ = ["DoctorOptions", "doctor", "extras"]
 
 EXTRAS = {
     "": "everything but the following",
+    "cluster": "work on a Dask cluster",
     "databases": "tables read from databases",
     "dp": "differentially private statistics",
     "files": "Parquet, Arrow, spreadsheets, SPSS, Stata and SAS files",

@@ -66,10 +66,11 @@ def with_project(options: Options) -> Options:
     return replace(options, original=project)  # type: ignore[type-var]
 
 
-def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "Case":
+def load_case(options: Any, *, grouped: bool = False, masked: bool = False, cluster: Any = None) -> "Case":
     """The case that options describe; what a command has no option for is left at its default.
 
-    `masked`: releases without perturbed columns are refused; `grouped`: those with them.
+    `cluster`: a client of the one that tables are counted on. `masked`: releases without perturbed columns are refused;
+    `grouped`: those with them.
     """
     from unveil.audit.case import Case
     from unveil.audit.document import describe_inputs
@@ -80,17 +81,18 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     parts = [part for path in paths for part in release_parts(path)]
     inputs = input_paths(options)
     check_outputs(options, [*inputs, *parts])
-    engine = engine_of(options)
+    engine = engine_of(options, cluster)
     said = stated(options)
     schema = load_schema(options)
     original = getattr(options, "data", None) or getattr(options, "original", None) or _project(options)
     dialect = dialect_of(options)
-    warn_of_files([*paths, *([] if original is None else [original])], "audit a part of the rows")
+    if cluster is None:
+        warn_of_files([*paths, *([] if original is None else [original])], "audit a part of the rows")
     doing(f"reading {original}")
-    table = None if original is None else read_table(original, schema, **dialect)
+    table = None if original is None else read_table(original, schema, **dialect, engine=engine)
     doing(f"reading {', '.join(names)}")
     releases, assignments = _load_releases(
-        options, schema, dict(zip(names, paths, strict=True)), original, table, grouped=grouped, masked=masked
+        options, schema, dict(zip(names, paths, strict=True)), original, table, engine, grouped=grouped, masked=masked
     )
     control = getattr(options, "control", None)
     if control is not None and table is None:
@@ -159,7 +161,15 @@ def _published_files(
 
 
 def _load_releases(
-    options: Any, schema: Any, paths: Mapping[str, Path], original: Any, table: Any, *, grouped: bool, masked: bool
+    options: Any,
+    schema: Any,
+    paths: Mapping[str, Path],
+    original: Any,
+    table: Any,
+    engine: Any,
+    *,
+    grouped: bool,
+    masked: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The releases by name, and whose row is whose."""
 
@@ -188,7 +198,7 @@ def _load_releases(
                 path, schema, key, original=original, table=table, dialect=dialect_of(options), **written
             )
         else:
-            releases[name], group = read_release_rows(path, schema, attributes=domains, **written)
+            releases[name], group = read_release_rows(path, schema, attributes=domains, engine=engine, **written)
             own = is_project(path) and path == original  # whose rows are those of its input
             if aligned or (own and releases[name].perturbed):
                 assignments[name] = _aligned(releases[name], table, group)

@@ -16,6 +16,7 @@ __all__ = [
     "Attackers",
     "ChainLengths",
     "CheckpointOptions",
+    "ClusterOption",
     "Config",
     "Control",
     "Data",
@@ -227,6 +228,16 @@ class MemoryBound:
     """How much memory a command may use."""
 
     memory: str | None = option("Stop with an error if more memory than this may be needed, e.g. 8G.", "SIZE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOption:
+    """Where the work is done."""
+
+    cluster: str | None = option(
+        "Read and count part by part on a Dask cluster: a scheduler, or processes here, local:workers=4,memory=2GB.",
+        "ADDRESS",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ import typer
 
 from unveil.errors import UsageError, shown, without_secrets
 from unveil.formats.databases import Database
+from unveil.formats.parts import folder_of, is_many
 from unveil.formats.paths import sheet_file
 
 __all__ = [
@@ -112,7 +113,9 @@ def release_parts(release: Path) -> list[Path]:
     """The other files that a release may have: its sidecar and its table of sensitive values."""
     if not release.name:
         raise UsageError(f"{release}: is a folder; name a file in it")
-    return [release.with_suffix(".toml"), release.with_name(f"{release.stem}-sensitive{release.suffix}")]
+    from unveil.formats.releases.published import second_table
+
+    return [release.with_suffix(".toml"), second_table(release)]
 
 
 def keep_apart(inputs: Iterable[Path | Database | None], outputs: Iterable[Path | None]) -> None:
@@ -122,9 +125,13 @@ def keep_apart(inputs: Iterable[Path | Database | None], outputs: Iterable[Path 
         for path in inputs
         if path is not None
     }
+    folders = {path: folder_of(path).resolve() for path in seen.values() if isinstance(path, Path) and is_many(path)}
     for path in outputs:
         if path is None or str(path) == "-":
             continue
+        for table, folder in folders.items():
+            if path.resolve().is_relative_to(folder):
+                raise UsageError(f"{path}: lies among the files of {table}; choose a place outside it")
         if path.resolve() in seen:
             raise UsageError(f"{path}: is also {seen[path.resolve()]}; choose another file to write to")
         seen[path.resolve()] = path

@@ -1,6 +1,8 @@
 """What options say of a run, without reading a table: names, dialects, attackers, engine, chains, priors, waivers."""
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ __all__ = [
     "answered",
     "attackers_of",
     "chains_of",
+    "cluster_of",
     "dialect_of",
     "engine_of",
     "names_of",
@@ -69,14 +72,46 @@ def attackers_of(texts: Iterable[str]) -> dict[str, Any]:
     return attackers
 
 
-def engine_of(options: Any) -> Any:
+@contextmanager
+def cluster_of(options: Any) -> Iterator[Any]:
+    """A client of the cluster that --cluster names, for as long as this lasts; None without it."""
+    text = options.cluster
+    if text is None:
+        yield None
+        return
+    from unveil.formats.columns import needed
+
+    needed("distributed", "cluster", "--cluster: to work on a Dask cluster", UsageError)
+    from unveil.cluster import connected, local_cluster
+
+    if "://" in text:
+        with connected(text) as client:
+            yield client
+        return
+    from unveil.catalog import parse
+    from unveil.cli.memory import memory_size
+    from unveil.engine import free_bytes
+
+    name, said = parse(text)
+    wrong = [key for key in said if key not in ("workers", "memory")]
+    workers = str(said.get("workers", os.cpu_count() or 1))
+    if name != "local" or wrong or not (workers.isascii() and workers.isdigit() and 1 <= int(workers) <= 1024):
+        raise UsageError(
+            f"--cluster {shown(text)}: write tcp://HOST:8786, tls://HOST:8786 or local:workers=4,memory=2GB"
+        )
+    size = str(said.get("memory", f"{(free_bytes() or 2**32) * 0.8 / int(workers):.0f}B"))
+    with local_cluster(int(workers), memory_size(size, "--cluster memory")) as client:
+        yield client
+
+
+def engine_of(options: Any, cluster: Any = None) -> Any:
     """The engine that options ask for; all cores if they do not say how many."""
     from unveil.engine import Engine
 
     workers = getattr(options, "workers", None)
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: at least one thread is needed")
-    engine = Engine(seed=getattr(options, "seed", 0), checkpoints=getattr(options, "checkpoint", None))
+    engine = Engine(seed=getattr(options, "seed", 0), checkpoints=getattr(options, "checkpoint", None), cluster=cluster)
     return engine if workers is None else replace(engine, workers=workers)
 
 

@@ -13,12 +13,12 @@ from unveil.data.hierarchy import number_text
 from unveil.data.notation import PLAIN, FileNotation
 from unveil.data.preparation import CodedColumn, prepare_columns
 from unveil.data.regions import Regions
-from unveil.data.release import BlockRows, Release, build_release
+from unveil.data.release import BlockRows, Release, build_release, example_rows, row_numbers
 from unveil.data.schema import Schema
 from unveil.data.texts import names_people
 from unveil.errors import TableError, shown
 
-__all__ = ["MOST_COUNTED", "CodedColumn", "Table", "code_table"]
+__all__ = ["MOST_COUNTED", "CodedColumn", "Table", "check_table_columns", "code_table"]
 
 MOST_COUNTED = 30_000_000  # rows that a column of frequencies may stand for: each is laid out
 TEXTS_LOOKED_AT = 2_000  # of a column, for what points at people
@@ -26,7 +26,10 @@ TEXTS_LOOKED_AT = 2_000  # of a column, for what points at people
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table(AttributeList):
-    """Original microdata: one row a person. Identifiers are counted, never kept."""
+    """Original microdata: one row a person, or, where rows are counted, one row for all people who are equal in it.
+
+    Identifiers are counted, never kept.
+    """
 
     refusal = TableError
 
@@ -39,6 +42,7 @@ class Table(AttributeList):
     dictionary: Dictionary | None = None  # codes and labels of the statistical file it was read from
     notation: FileNotation = PLAIN  # of the text file it was read from
     outside: NDArray[np.bool_] | None = None  # (rows,) people of the population, of whom nothing is published
+    count: NDArray[np.int64] | None = None  # (rows,) how many people each row is; None: one each
 
     def __post_init__(self) -> None:
         if len(self.attributes) != len(self.columns) or not self.columns:
@@ -55,6 +59,12 @@ class Table(AttributeList):
             if self.weight.shape != (self.rows,) or not (self.weight > 0).all():
                 raise TableError(f"{self.name}: weights must be one positive number a row")
             self.weight.flags.writeable = False
+        if self.count is not None:
+            if self.count.shape != (self.rows,) or (self.count < 1).any():
+                raise TableError(f"{self.name}: counts must be one whole number above 0 a row")
+            if any(held is not None for held in (self.weight, self.household, self.outside)):
+                raise TableError(f"{self.name}: counted rows have no weights and no households")
+            self.count.flags.writeable = False
         if self.household is not None and self.household.shape != (self.rows,):
             raise TableError(f"{self.name}: households must be one number a row")
 
@@ -65,8 +75,38 @@ class Table(AttributeList):
 
     @property
     def rows(self) -> int:
-        """How many people there are."""
+        """How many rows there are: people, unless they are counted."""
         return len(self.columns[0])
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return self.rows if self.count is None else int(self.count.sum())
+
+    def tally(self, number: NDArray[np.integer], least: int) -> NDArray[np.int64]:
+        """(numbers, `least` or more,) how many people have each of these (rows,) numbers."""
+        if self.count is None:
+            return np.bincount(number, minlength=least)
+        return np.bincount(number, weights=self.count, minlength=least).astype(np.int64)
+
+    def counted(self) -> "Table":
+        """The same people with each different row once, in the order of the codes. Cost: sorting the rows."""
+        number = row_numbers(self.columns)
+        row = example_rows(number)
+        count = self.tally(number, len(row))
+        columns = tuple(column[row] for column in self.columns)
+        return Table(self.attributes, columns, name=self.name, notation=self.notation, count=count)
+
+    @classmethod
+    def united(cls, tables: "Sequence[Table]") -> "Table":
+        """The people of several tables, counted; all have the same attributes."""
+        first, *others = tables
+        if not others and first.count is not None:
+            return first
+        columns = tuple(np.concatenate(each) for each in zip(*(table.columns for table in tables), strict=True))
+        ones = [np.ones(t.rows, dtype=np.int64) if t.count is None else t.count for t in tables]
+        whole = cls(first.attributes, columns, name=first.name, notation=first.notation, count=np.concatenate(ones))
+        return whole.counted()
 
     def part(self, rows: NDArray[np.integer]) -> "Table":
         """A table of some of its people, with the domains of the whole."""
@@ -75,7 +115,7 @@ class Table(AttributeList):
 
     def summary(self) -> Summary:
         """Its size and its attributes; no rows."""
-        title = f"Table {self.name}: {self.rows:,} people, {len(self.attributes)} attributes"
+        title = f"Table {self.name}: {self.people:,} people, {len(self.attributes)} attributes"
         lines = self.described([a.codes for a in self.attributes])
         return title, ("attribute", "role", "kind", "values"), lines
 
@@ -93,6 +133,8 @@ class Table(AttributeList):
 
         Only their quasi-identifiers are taken, in this table's domains.
         """
+        if self.count is not None:
+            raise TableError(f"{self.name}: beside a population rows are not counted; leave the cluster out")
         columns = []
         for attribute, column in zip(self.attributes, self.columns, strict=True):
             added = np.zeros(population.rows, dtype=attribute.dtype)
@@ -113,15 +155,17 @@ class Table(AttributeList):
             return self
         return replace(self, columns=tuple(column[~self.outside] for column in self.columns), outside=None)
 
-    def check_texts(self) -> None:
+    def check_texts(self, *, counted: bool = False) -> None:
         """Refuse to publish a column whose texts point at people, unless the schema says release = true, and why.
 
-        Every anonymizer asks first. Cost: some thousand texts a column.
+        Every anonymizer asks first; `counted`: whether it reads counted rows. Cost: some thousand texts a column.
         """
+        if self.count is not None and not counted:
+            raise TableError(f"{self.name}: its rows are counted, and this anonymizer works on people one by one")
         for attribute, column in zip(self.attributes, self.columns, strict=True):
             if attribute.kind.measured or attribute.reason:
                 continue
-            rows = np.bincount(column, minlength=attribute.codes)[: attribute.real]
+            rows = self.tally(column, attribute.codes)[: attribute.real]
             seen = np.flatnonzero(rows)
             some = seen[:: max(1, len(seen) // TEXTS_LOOKED_AT)]
             why = names_people([attribute.values[code] for code in some.tolist()], rows[some])
@@ -136,6 +180,8 @@ class Table(AttributeList):
 
     def as_release(self) -> Release:
         """The cleartext as a release: every row a group of its own, every cell a single value."""
+        if self.count is not None:
+            raise TableError(f"{self.name}: its rows are counted; read it without a cluster, row by row")
         part = BlockRows(tuple(range(len(self.columns))), np.arange(self.rows, dtype=np.int64), self.columns)
         return build_release(self.attributes, [Regions.singles(a.codes) for a in self.attributes], [part])[0]
 
@@ -158,13 +204,18 @@ def code_table(
     place: Callable[[int], str],
     decimal: str = ".",
     dictionary: Dictionary | None = None,
+    known: Mapping[str, Attribute] | None = None,
+    prepared: bool = False,
 ) -> Table:
     """Prepare and code columns of texts by the schema; `place` says where a row stands, for errors.
 
+    `known`: attributes whose domains are fixed already, by name. `prepared`: the columns are those of the schema.
+
     Cost: one dictionary look-up a distinct text, one gather a row.
     """
-    columns = prepare_columns(schema, columns, decimal=decimal, name=name, place=place)
-    _check_columns(schema, columns, name)
+    if not prepared:
+        columns = prepare_columns(schema, columns, decimal=decimal, name=name, place=place)
+    check_table_columns(schema, columns, name)
     repeats = _repeats(schema, columns, name, place, decimal)
     attributes, coded, repeated = [], [], {}
     for key in schema.names:
@@ -174,7 +225,7 @@ def code_table(
                 times = np.bincount(column.text_of_row, weights=repeats)
                 repeated[key] = int(times[times > 1].sum())
             continue
-        attribute = schema.attribute(key, column.texts, decimal=decimal)
+        attribute = (known or {}).get(key) or schema.attribute(key, column.texts, decimal=decimal)
         code_of_text = attribute.encode(column.texts, decimal)
         if (code_of_text < 0).any():
             _refuse(attribute, column, code_of_text, name, place)
@@ -215,7 +266,8 @@ def _text(value: object, missing: str) -> str:
     return number_text(value) if isinstance(value, float) and np.isfinite(value) else str(value)
 
 
-def _check_columns(schema: Schema, columns: Mapping[str, CodedColumn], name: str) -> None:
+def check_table_columns(schema: Schema, columns: Mapping[str, CodedColumn], name: str) -> None:
+    """Refuse a table that lacks a column of the schema, or has one that it does not name."""
     needed = (*schema.names, *schema.extra_columns)
     absent = [key for key in needed if key not in columns]
     if absent:

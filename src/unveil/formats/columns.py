@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_COLUMNS",
+    "NO_ROWS",
     "ROW_NAME",
     "ROW_NAMES",
     "TOO_WIDE",
     "Coder",
     "Columns",
     "DistinctValues",
+    "EqualityCodes",
     "Place",
     "Refusal",
     "check_file",
@@ -50,13 +52,13 @@ class Coder:
 
     def __init__(self, counted: Collection[str] = ()) -> None:
         self._counted = frozenset(counted)
-        self._columns: dict[str, _TextCodes | _EqualityCodes] = {}
+        self._columns: dict[str, _TextCodes | EqualityCodes] = {}
 
     def add(self, batch: "pl.DataFrame") -> None:
         """The next rows: String columns without nulls, in the same order every time."""
         for name in batch.columns:
             if name not in self._columns:
-                self._columns[name] = _EqualityCodes() if name in self._counted else _TextCodes()
+                self._columns[name] = EqualityCodes() if name in self._counted else _TextCodes()
         # Numbered: polars takes a name such as * or ^a.*$ for all columns that it fits.
         batch = batch.clone()
         batch.columns = [str(place) for place in range(batch.width)]
@@ -99,7 +101,7 @@ class _TextCodes:
         return CodedColumn(texts, _joined(self._parts, rank))
 
 
-class _EqualityCodes:
+class EqualityCodes:
     """No texts, and a number for each row, equal where the texts are, in order of appearance.
 
     128 bits of each text are held: two different ones among a billion are taken for one with probability 10^-21.
@@ -169,6 +171,7 @@ def needed(package: str, extra: str, purpose: str, error: type[UnveilError]) -> 
 
 # ------------------------------------------------------------------------------------------------------------- columns
 
+NO_ROWS = CodedColumn((), np.zeros(0, dtype=np.uint8))
 ROW_NAME = "row_name"  # of a text file's first column, if that has no name
 ROW_NAMES = ", or write it without row names: row.names = FALSE in R, index=False in pandas"
 
@@ -210,6 +213,8 @@ class Columns:
     dictionary: Dictionary | None = None  # of a statistical file: codes and labels
     missing: tuple[str, ...] = ()  # texts that the file itself says are missing values, by kind
     notation: FileNotation = PLAIN  # of a text file
+    parts: tuple[int, ...] = ()  # rows of each of its files, where it has many
+    count: NDArray[np.int64] | None = None  # (rows,) how many rows of the file each is, where they are counted
 
 
 def no_number(texts: Iterable[str], most: int) -> str | None:

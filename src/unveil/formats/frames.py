@@ -18,7 +18,7 @@ import numpy as np
 from unveil.data.hierarchy import number_text
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError
-from unveil.formats.columns import Columns, Place, check_file, checked_names, needed, said
+from unveil.formats.columns import NO_ROWS, Columns, Place, check_file, checked_names, needed, said
 from unveil.formats.text import distinct_codes
 
 if TYPE_CHECKING:
@@ -32,8 +32,10 @@ MOST_ROWS = 2**31 - 1
 MOST_TEXT = 2**32  # bytes of the texts of one column
 
 
-def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:
-    """Read a Parquet file."""
+def read_parquet(
+    path: Path, *, missing: str = "", error: type[UnveilError], empty: bool = False, **_: object
+) -> Columns:
+    """Read a Parquet file; `empty`: it may hold no rows."""
     import polars as pl
 
     check_file(path, "a Parquet file", error)
@@ -43,11 +45,11 @@ def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_
 
     with _refusing(path, "Parquet", error):
         names = list(pl.read_parquet_schema(path))
-    return _by_column(path, names, column, "Parquet", missing, error)
+    return _by_column(path, names, column, "Parquet", missing, error, empty)
 
 
-def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:
-    """Read an Arrow file or stream, and Feather, which is one."""
+def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], empty: bool = False, **_: object) -> Columns:
+    """Read an Arrow file or stream, and Feather, which is one; `empty`: it may hold no rows."""
     import polars as pl
 
     check_file(path, "an Arrow file", error)
@@ -73,7 +75,7 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
         found = pl.from_arrow(table.column(0).combine_chunks() if not table.column(0).num_chunks else table.column(0))
         return found if isinstance(found, pl.Series) else found.to_series()
 
-    return _by_column(path, names, column, "Arrow", missing, error)
+    return _by_column(path, names, column, "Arrow", missing, error, empty)
 
 
 def is_frame(source: object) -> bool:
@@ -187,6 +189,7 @@ def _by_column(
     described: str,
     missing: str,
     error: type[UnveilError],
+    empty: bool,
 ) -> Columns:
     fault = checked_names(names)
     if fault:
@@ -201,10 +204,11 @@ def _by_column(
             rows = len(series)
             if rows > MOST_ROWS:
                 raise error(f"{path}: holds over {MOST_ROWS:,} rows")
+            coded[name] = NO_ROWS
             if rows:
                 coded[name] = coded_series(series, missing, f"{path}, {name}", error)
             del series  # before the next one comes
-    if rows < 1:
+    if rows < (0 if empty else 1):
         raise error(f"{path}: holds no rows")
     return Columns(coded, rows, Place(), ".", described)
 

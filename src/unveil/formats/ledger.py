@@ -16,6 +16,7 @@ from unveil.data.schema import read_schema
 from unveil.data.toml import read_toml
 from unveil.errors import OutputError, UnveilError, UsageError, shown
 from unveil.formats.output import write_whole
+from unveil.formats.parts import is_many
 from unveil.formats.paths import is_project
 from unveil.formats.releases import read_release
 from unveil.formats.releases.published import read_sidecar
@@ -122,6 +123,8 @@ def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> 
     """
     declared = read_schema(schema).confirmed()
     identifiers = [n for n in declared.names if declared.declaration(n).role == "identifier"]
+    if is_many(release):
+        raise UsageError(f"{release}: is a table of many files; a ledger keeps releases of one file")
     held = set(read_columns(release, missing=declared.missing_token).columns)
     if there := [n for n in identifiers if n in held]:
         raise UsageError(f"{release}: holds the identifier {shown(there[0])}; a ledger keeps releases, never originals")

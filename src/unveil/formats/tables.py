@@ -1,4 +1,4 @@
-"""Tables from files of every kind, by their ending, from databases and from memory; what has no ending is CSV."""
+"""Tables from files of every kind, by their ending, or from many; from databases and memory. No ending is CSV."""
 
 import contextlib
 import re
@@ -13,12 +13,14 @@ from unveil.data.attribute import Role
 from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
+from unveil.engine import Engine
 from unveil.errors import TableError, UnveilError, shown
 from unveil.formats.arx import read_data, shown_output
 from unveil.formats.columns import MOST_COLUMNS, TOO_WIDE, Columns
 from unveil.formats.databases import Database, located, read_database
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
 from unveil.formats.glass import behind_glass
+from unveil.formats.parts import TablePart, is_many, joined_parts, part_files, with_labels
 from unveil.formats.paths import SPREADSHEETS, is_project, sheet_file
 from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
@@ -51,17 +53,23 @@ def read_columns(
     """Read a CSV or, by its ending, another kind of file; a table in a database by its address, or one in memory.
 
     `missing` is the text a null becomes. Of an ARX project it is the input, or the output if `published`.
-    `book.xlsx#Sheet` names a sheet. Columns `counted` are only asked which rows are equal: they may come without texts.
+    `book.xlsx#Sheet` names a sheet; a folder or a pattern, `census/*.parquet`, a table of many files. Columns
+    `counted` are only asked which rows are equal: they may come without texts.
     A cell of a million characters is refused: working on many of them would take all memory, or hours.
     """
     path = located(path) if isinstance(path, str) else path
     found = _read(path, delimiter, decimal, encoding, missing, error, published, counted)
+    return _checked(found, str(path if isinstance(path, Database) else named_source(path)), error)
+
+
+def _checked(found: Columns, source: str, error: type[UnveilError]) -> Columns:
+    """Refuse a cell that is far too long."""
     for name, column in found.columns.items():
         if max(map(len, column.texts), default=0) > MOST_CHARACTERS:
             text = next(i for i, text in enumerate(column.texts) if len(text) > MOST_CHARACTERS)
             place = found.place(int(np.argmax(column.text_of_row == text)))
             of = f"a cell of {len(column.texts[text]):,} characters, over {MOST_CHARACTERS:,}; shorten it"
-            raise error(f"{path if isinstance(path, Database) else named_source(path)}, {place}, {shown(name)}: {of}")
+            raise error(f"{source}, {place}, {shown(name)}: {of}")
     return found
 
 
@@ -82,6 +90,10 @@ def _read(
     if is_frame(path):
         return read_frame(path, missing=missing, name="frame", error=error)
     path = Path(path)
+    if is_many(path):
+        parts = part_files(path, error)
+        how: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "missing": missing}
+        return joined_parts(path, parts, [read_part(part, error=error, **how) for part in parts], counted, error)
     reader = READERS.get(sheet_file(path)[0].suffix.lower())
     if reader is not None:
         return behind_glass(reader, path, error=error, missing=missing, encoding=encoding)
@@ -94,6 +106,18 @@ def _read(
     if is_project(path):
         return behind_glass(read_project_table, path, error=error, published=published, **dialect)
     return _read_text(path, error=error, headed=not published, **dialect)
+
+
+def read_part(
+    part: TablePart, *, missing: str, error: type[UnveilError], encoding: str | None = None, **dialect: Any
+) -> Columns:
+    """One file of a table of many; it may hold no rows."""
+    reader = READERS.get(part.path.suffix.lower())
+    if reader is None:
+        found = _read_text(part.path, encoding=encoding, error=error, empty=True, **dialect)
+    else:
+        found = behind_glass(reader, part.path, error=error, missing=missing, encoding=encoding, empty=True)
+    return with_labels(found, part, missing, error)
 
 
 def read_project_table(
@@ -133,6 +157,24 @@ def read_prepared(
     return replace(found, columns=columns)
 
 
+def prepared_part(
+    part: TablePart, schema: Schema, name: str, error: type[UnveilError], *, published: bool, **dialect: Any
+) -> Columns:
+    """A file of a table of many, as the schema prepares it; `name`: the table's. It may hold no rows."""
+    found = read_part(part, missing=schema.missing_token, error=error, **dialect)
+    found = _checked(found, f"{name}, {part.name}", error)
+    columns = prepare_columns(
+        schema,
+        found.columns,
+        decimal=found.decimal,
+        name=f"{name}, {part.name}",
+        place=found.place,
+        published=published,
+        error=error,
+    )
+    return replace(found, columns=columns)
+
+
 def _check_width(path: Path, content: bytes | None, error: type[UnveilError]) -> None:
     """Refuse a text file with too many columns by its first lines: laying them out is what takes long."""
     if content is None and path.is_file():
@@ -151,12 +193,19 @@ def read_table(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    engine: Engine | None = None,
 ) -> Table:
     """Read and code an original table: a file, or a table of pandas, polars or pyarrow.
+
+    On the cluster of an `engine` it is read part by part, and equal rows are counted.
 
     Cost: parsing, one hash a cell, one gather a cell: about a second for a million rows of nine columns.
     """
     path = located(path) if isinstance(path, str) else path
+    if engine is not None and engine.cluster is not None:
+        from unveil.formats.counted import counted_table
+
+        return counted_table(path, schema, engine, delimiter=delimiter, decimal=decimal, encoding=encoding)
     token = schema.missing_token
     needed = {n for n, declared in schema.document.attributes.items() if declared.prepare is not None}
     needed |= schema.document.sources().keys()  # of an identifier that others are made of, the texts are needed, too

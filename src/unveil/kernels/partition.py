@@ -99,6 +99,7 @@ def partition(
     entries: int = _ENTRIES,
     table_from: Ints | None = None,
     extent: NDArray[np.float64] | None = None,
+    weight: Counts | None = None,
 ) -> Partition:
     """Cut a table into groups until no allowed cut is left.
 
@@ -116,7 +117,8 @@ def partition(
     does not change the result.
     ``entries`` bounds the histogram entries handed to ``allowed`` at a time, one node's children excepted.
     ``table_from`` (tables + 1,): the rows are several tables end to end, each cut by itself. ``extent`` (d,): the range
-    of positions that widths are relative to, if not that of the rows.
+    of positions that widths are relative to, if not that of the rows. ``weight``: each row stands for so many; a
+    relaxed cut and ``list_rows`` ask for rows one by one.
     """
     if len(columns) != len(axes) or len(sensitive) != len(sensitive_sizes):
         raise ValueError("there is one axis a column, and one size a sensitive column")
@@ -134,14 +136,18 @@ def partition(
     if table_from is None:
         table_from = np.array([0, rows], np.int32)
     if collapse is None:
-        collapse = rows > _ROWS_WORTH_COLLAPSING and len(table_from) == 2
+        collapse = rows > _ROWS_WORTH_COLLAPSING and len(table_from) == 2 and weight is None
     distinct = cells.collapse(fields, domains) if collapse and not relaxed and not list_rows else None
+    if weight is not None:
+        if relaxed or list_rows or len(table_from) != 2 or int(weight.max()) >= 1 << 31:
+            raise ValueError("weighted rows are those of one table, and are not asked for one by one")
+        distinct = cells.DistinctCells(fields, weight.astype(np.int32), *(np.empty(0, np.int32),) * 2)
     space = lay_out_space(axes, fields, domains, distinct)
     if distinct is not None:
         table_from = np.array([0, space.packed.shape[1]], np.int32)
     rule = _Rule(allowed, tuple(sensitive_sizes), max(smallest, 1), relaxed, lower, superset_size, list_rows, entries)
     found = _collect(space, _grow(space, rule, table_from, _extent(space) if extent is None else extent))
-    if distinct is None:
+    if distinct is None or weight is not None:
         return found
     return replace(found, group=cells.unite(distinct, found.group))
 

@@ -67,11 +67,13 @@ class Requirement:
                 )
         attributes = [table.attributes[i] for i in sensitive]
         own = table.published()
-        totals = [np.bincount(own.columns[i], minlength=own.attributes[i].codes) for i in sensitive]
+        totals = [own.tally(own.columns[i], own.attributes[i].codes) for i in sensitive]
         reference = tuple(reference_of(a, t) for a, t in zip(attributes, totals, strict=True))
         names = tuple(a.name for a in attributes)
         if not any("members" in model.needs for model in models):
             return cls(tuple(models), sensitive, names, reference, outside=table.outside)
+        if table.count is not None:
+            raise UsageError(f"{who} cannot keep b_t_privacy on a cluster: it is about people one by one")
         if table.outside is not None:
             raise UsageError(f"{who} cannot keep b_t_privacy beside a population; leave --population out")
         widths = {model.bandwidth for model in models if isinstance(model, BTPrivacy)}
@@ -195,10 +197,10 @@ class Requirement:
         self, table: Table, group: NDArray[np.integer], groups: int
     ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
         """Sizes and histograms of groups of rows, as `secrets` has them."""
-        sizes = np.bincount(group, minlength=groups)
+        sizes = table.tally(group, groups)
         histograms = []
         for column, codes in zip(*self.secrets(table), strict=True):
-            flat = np.bincount(group.astype(np.int64) * codes + column, minlength=groups * codes)
+            flat = table.tally(group.astype(np.int64) * codes + column, groups * codes)
             histograms.append(flat.reshape(groups, codes))
         return sizes, histograms
 

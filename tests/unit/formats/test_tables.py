@@ -110,7 +110,7 @@ def test_files_that_are_no_parquet(tmp_path: Path, capfd: pytest.CaptureFixture[
     with pytest.raises(TableError, match="does not exist; name a Parquet file"):
         read_columns(path)
     (tmp_path / "d.parquet").mkdir()
-    with pytest.raises(ReleaseError, match="is a directory, not a file"):
+    with pytest.raises(ReleaseError, match="holds no files; name a folder with the parts of a table"):
         read_columns(tmp_path / "d.parquet", error=ReleaseError)
     pl.DataFrame({"x": list(range(1000))}).write_parquet(path)
     whole = path.read_bytes()

@@ -41,7 +41,13 @@ def generalised(table: Table, group: NDArray[np.integer], cells: Mapping[int, Gr
     first = example_rows(merged)
     group_of_row = merged.astype(np.int32)[group]
     others = [i for i in range(len(table.attributes)) if i not in cells]
-    row, count = distinct_rows([group_of_row, *(table.columns[i] for i in others)])
+    shown = [group_of_row, *(table.columns[i] for i in others)]
+    if table.count is None:
+        row, count = distinct_rows(shown)
+    else:
+        number = row_numbers(shown)
+        row = example_rows(number)
+        count = table.tally(number, len(row))
     all_regions, columns = [], []
     for index, attribute in enumerate(table.attributes):
         if index in cells:

@@ -141,15 +141,15 @@ def _judge(table: Table, require: tuple[PrivacyModel, ...], suppress: float, mea
         more = [i for i in sensitive if i not in requirement.sensitive]
         values = (*requirement.sensitive, *more).index(sensitive[0])
     own = table.published()
-    allowed = suppress * own.rows * (1 + 1e-12)  # 0.29 · 100 is a hair below 29
+    allowed = suppress * own.people * (1 + 1e-12)  # 0.29 · 100 is a hair below 29
     unites = all(m.unites and not _upper_bound_only(m, requirement) for m in requirement.models)
     grows = all(m.grows for m in requirement.models)
     sizes, histograms = requirement.of_groups(table, np.zeros(table.rows, dtype=np.int64), 1)
-    counts = tuple(np.bincount(own.columns[i], minlength=own.attributes[i].codes) for i in known)
+    counts = tuple(own.tally(own.columns[i], own.attributes[i].codes) for i in known)
     return _Judge(
         requirement,
         _growing(requirement),
-        NodeLoss(measure, tuple(table.attributes[i] for i in known), counts, own.rows),
+        NodeLoss(measure, tuple(table.attributes[i] for i in known), counts, own.people),
         RollUp.of(table, known, *requirement.secrets(table, *more)),
         values,
         allowed,

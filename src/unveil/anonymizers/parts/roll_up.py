@@ -62,13 +62,13 @@ class RollUp:
         columns = [table.columns[i] for i in known]
         row, size = distinct_rows(columns)
         number = np.empty(0, dtype=np.int64)
-        if counted:
+        if counted or table.count is not None:
             number = row_numbers(columns)
             row = example_rows(number)
-            size = np.bincount(number)
+            size = table.tally(number, len(row))
         histograms = []
         for column, values in zip(counted, codes, strict=True):
-            flat = np.bincount(number * values + column, minlength=len(row) * values)
+            flat = table.tally(number * values + column, len(row) * values)
             histograms.append(flat.reshape(len(row), values))
         node = np.stack([column[row] for column in columns], axis=1).astype(np.int32)
         return cls(tuple(table.attributes[i] for i in known), EquivalenceClasses(node, size, tuple(histograms)))

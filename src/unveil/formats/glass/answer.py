@@ -73,7 +73,14 @@ def _rest(plain: dict[str, Any]) -> dict[str, Any]:
         found = Dictionary(found["family"], variables, found["label"], tuple(found["notes"]))
     notation = FileNotation(**plain["notation"] | {"dates": dict(plain["notation"]["dates"])})
     place = Place(**plain["place"])
-    return plain | {"dictionary": found, "notation": notation, "place": place, "missing": tuple(plain["missing"])}
+    return plain | {
+        "dictionary": found,
+        "notation": notation,
+        "place": place,
+        "missing": tuple(plain["missing"]),
+        "parts": (),
+        "count": None,
+    }
 
 
 def unpacked(answer: IO[bytes], source: Any, error: type[UnveilError]) -> "Columns":

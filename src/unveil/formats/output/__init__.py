@@ -5,6 +5,7 @@ import errno
 import io
 import os
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,11 +25,21 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["CodedTexts", "Content", "content_bytes", "csv_bytes", "write_whole"]
+__all__ = ["CodedTexts", "Content", "FileContent", "NewFolder", "content_bytes", "csv_bytes", "write_whole"]
 
 JUST_NOW = 2.0  # seconds
 PIECE = 2**18  # rows that are written at a time
-Content = bytes | Callable[[BinaryIO], object] | None  # None: the file is removed
+
+
+@dataclass(frozen=True, slots=True)
+class NewFolder:
+    """A folder of files, which appears whole under a name that nothing has."""
+
+    fill: Callable[[Path], object]  # writes its files into an empty folder, down to the disk
+
+
+FileContent = bytes | Callable[[BinaryIO], object]
+Content = FileContent | NewFolder | None  # None: the file is removed
 
 
 def write_whole(
@@ -41,12 +52,13 @@ def write_whole(
 
     A content is its bytes or a function that writes them; a file without content is removed, together with what the
     others replace. The files get `mode` less the process's umask, those named in `private` 0600; until they are
-    complete nobody else can read them. Links are followed. Returns the paths that were written.
+    complete nobody else can read them. Links are followed. A `NewFolder` appears like a file, whole. Returns the paths
+    that were written.
     """
     plans: list[_Plan] = []
     try:
-        for path in files:
-            plans.append(_planned(path, {plan.target for plan in plans}))
+        for path, content in files.items():
+            plans.append(_planned(path, {plan.target for plan in plans}, folder=isinstance(content, NewFolder)))
         for folder in {plan.target.parent for plan in plans}:
             _remove_stale(folder)
         final = mode & ~_umask()
@@ -71,6 +83,7 @@ def write_whole(
 
 def content_bytes(content: Content) -> bytes:
     """What a file will hold."""
+    assert not isinstance(content, NewFolder)
     if not callable(content):
         return content or b""
     out = io.BytesIO()
@@ -174,7 +187,7 @@ class _Plan:
     locks: list[int] = field(default_factory=list)  # descriptors that say that the temporary files are in use
 
 
-def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
+def _planned(path: str | os.PathLike[str], taken: set[Path], *, folder: bool = False) -> _Plan:
     name = shown(os.fspath(path), 500)[1:-1]
     try:
         target = Path(os.path.realpath(path))
@@ -189,6 +202,11 @@ def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
                 raise OutputError(f"{name}: {shown(target.parent, 500)} {what}")
             if target.exists():
                 kind = target.stat().st_mode
+                if folder:
+                    if not stat.S_ISDIR(kind) or any(target.iterdir()):
+                        what = "holds files already" if stat.S_ISDIR(kind) else "is a file"
+                        raise OutputError(f"{name}: {what}; name a new folder, or remove what is there")
+                    return plan
                 if stat.S_ISDIR(kind):
                     raise OutputError(f"{name}: is a folder; name a file in it")
                 if not stat.S_ISREG(kind):
@@ -231,10 +249,20 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".unveil-{secrets.token_hex(8)}.tmp")
 
 
-def _fill(plan: _Plan, content: bytes | Callable[[BinaryIO], object], mode: int) -> None:
+def _fill(plan: _Plan, content: FileContent | NewFolder, mode: int) -> None:
     """Write the content under a temporary name, down to the disk."""
     # Recorded before it exists: an interrupt in between must not leave it behind.
     plan.draft = _beside(plan.target)
+    if isinstance(content, NewFolder):
+        os.mkdir(plan.draft, 0o700)
+        _lock(plan, handle := os.open(plan.draft, os.O_RDONLY))
+        os.close(handle)
+        content.fill(plan.draft)
+        for part in plan.draft.iterdir():
+            os.chmod(part, mode)
+        _sync_folder(plan.draft)
+        os.chmod(plan.draft, mode | (mode & 0o444) >> 2)  # whoever may read the files may enter
+        return
     handle = os.open(plan.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     _lock(plan, handle)
     with os.fdopen(handle, "wb") as file:
@@ -290,12 +318,12 @@ def _clean(plan: _Plan, committed: bool) -> None:
                 os.replace(plan.kept, plan.target)
         elif placed:
             with contextlib.suppress(OSError):
-                plan.target.unlink()
+                _remove(plan.target)
     # A rename onto another link of the same file does nothing, so that the kept one may still be there.
     for path in (plan.draft, plan.kept):
         if path is not None:
             with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
+                _remove(path)
     for handle in plan.locks:
         os.close(handle)
 
@@ -317,9 +345,17 @@ def _remove_stale(folder: Path) -> None:
                 if time.time() - os.fstat(handle).st_ctime < JUST_NOW:  # made, and not yet locked
                     continue
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
+                _remove(path)
             finally:
                 os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder of ours, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,11 +1,13 @@
 """Tables as files of every kind that can be written, by their ending."""
 
 import math
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,9 +15,10 @@ from unveil.data.attribute import Kind, position
 from unveil.data.dictionary import Dictionary
 from unveil.data.hierarchy import iso_date, number_text
 from unveil.data.notation import FileNotation
+from unveil.engine import Engine
 from unveil.errors import OutputError, UnveilError
 from unveil.formats.columns import Columns, needed
-from unveil.formats.output import CodedTexts, Content, csv_bytes, write_whole
+from unveil.formats.output import CodedTexts, FileContent, NewFolder, csv_bytes, write_whole
 from unveil.formats.statistical.output import ColumnPlan, check_names, planned, write_statistical
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ __all__ = [
     "table_content",
     "typed",
     "write_columns",
+    "written_folder",
 ]
 
 _TEXT = (".csv", ".tsv", ".txt")
@@ -49,15 +53,76 @@ class OutputColumn:
     missing: str | None = None  # the text of a missing value
     merged: bool = False  # that text stands for every kind of missing value
     of_row: "NDArray[np.integer] | None" = None  # (rows,) which text each holds; None: one text a row
+    count: "NDArray[np.int64] | None" = None  # (rows,) how many rows of the file each stands for; None: one each
 
     @property
     def cells(self) -> "pl.Series":
-        """(rows,)"""
-        return self.texts if self.of_row is None else self.texts[self.of_row]
+        """(rows of the file,)"""
+        return self.laid_out(self.texts)
+
+    def laid_out(self, texts: "pl.Series") -> "pl.Series":
+        """(rows of the file,) these instead of its texts."""
+        held = self.coded(texts)
+        return held[:] if isinstance(held, CodedTexts) else held
 
     def coded(self, texts: "pl.Series") -> "CodedTexts | pl.Series":
         """The column with these texts instead, each held once."""
-        return texts if self.of_row is None else CodedTexts(texts, self.of_row)
+        import numpy as np
+
+        if self.of_row is None:
+            return texts
+        return CodedTexts(texts, self.of_row if self.count is None else np.repeat(self.of_row, self.count))
+
+    def part(self, start: int, stop: int) -> "OutputColumn":
+        """The rows of the file from one to before another, of a column whose rows are counted."""
+        import numpy as np
+
+        assert self.of_row is not None
+        assert self.count is not None
+        until = np.cumsum(self.count)
+        first, last = np.searchsorted(until, [start, stop - 1], side="right")
+        count = self.count[first : last + 1].copy()
+        count[-1] -= until[last] - stop
+        count[0] -= start - (until[first] - self.count[first])
+        return replace(self, of_row=self.of_row[first : last + 1], count=count)
+
+
+def written_folder(
+    path: Path,
+    names: Sequence[str],
+    columns: Sequence[OutputColumn],
+    rows: int,
+    notation: FileNotation | None = None,
+    engine: Engine | None = None,
+) -> NewFolder:
+    """A table of counted rows as a folder of files of these names, each with about as many of its rows.
+
+    On the cluster of an `engine` they are written by its workers.
+    """
+    for name in names:
+        check_ending(path / name, "a part of a table")
+
+    def fill(folder: Path) -> None:
+        edges = [rows * edge // len(names) for edge in range(len(names) + 1)]
+        pieces = [
+            (folder / name, [column.part(start, stop) for column in columns], notation)
+            for name, (start, stop) in zip(names, pairwise(edges), strict=True)
+        ]
+        (engine or Engine(seed=0)).each("writing", _write_part, pieces)
+        if missing := [name for name in names if not (folder / name).is_file()]:
+            raise OutputError(f"{path}: {missing[0]} was written elsewhere; workers must share the disk of this folder")
+
+    return NewFolder(fill)
+
+
+def _write_part(piece: tuple[Path, Sequence[OutputColumn], FileNotation | None]) -> None:
+    """A file of a folder that is not yet in place; one that a lost worker has begun is begun again."""
+    path, columns, notation = piece
+    content = table_content(path, columns, None, notation)
+    with path.open("wb") as file:
+        content(file) if callable(content) else file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def check_ending(path: Path, what: str, error: type[UnveilError] = OutputError, *, names: Sequence[str] = ()) -> None:
@@ -81,7 +146,7 @@ def check_packages(path: Path) -> None:
 
 def table_content(
     path: Path, columns: Sequence[OutputColumn], like: Dictionary | None = None, notation: FileNotation | None = None
-) -> Content:
+) -> FileContent:
     """What the file holds; `like`: codes and labels that are kept where every cell is one of them.
 
     `notation`: how a text file writes it.
@@ -98,7 +163,7 @@ def table_content(
     return _WRITERS[path.suffix.lower()](path, columns, like)
 
 
-def frame_content(path: Path, frame: "pl.DataFrame") -> Content:
+def frame_content(path: Path, frame: "pl.DataFrame") -> FileContent:
     """The same for a frame that is typed already; Parquet, Arrow and Excel."""
     return {".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow, ".xlsx": _excel}[path.suffix.lower()](
         path, frame
@@ -118,30 +183,32 @@ def write_columns(columns: Columns, path: str | Path, *, missing: str = "") -> N
 
 
 def typed(column: OutputColumn) -> "pl.Series":
-    """The column as numbers or dates if every cell is one, else as texts. Read back, it has the same texts."""
+    """The column as numbers or dates if every cell is one, else as texts. Read back, it has the same texts.
+
+    A part of a column is typed as the whole is, by the texts that rows of the whole hold.
+    """
     import polars as pl
 
-    cells = column.cells
     if column.kind is None or not column.kind.measured:
-        return cells.alias(column.name)
-    texts = cells.unique().to_list()
+        return column.cells.alias(column.name)
+    texts = column.texts.unique().to_list()
     values: dict[str, object] = {}
     for text in texts:
         if text == column.missing:
             continue
         value = iso_date(text) if column.kind is Kind.DATE else position(text, Kind.NUMERIC)
         if value is None or (isinstance(value, float) and number_text(value) != text):
-            return cells.alias(column.name)
+            return column.cells.alias(column.name)
         values[text] = value
     if column.kind is Kind.DATE:
         dtype: Any = pl.Date
     else:
         dtype = pl.Int64 if all(float(v).is_integer() and abs(v) < 2**53 for v in values.values()) else pl.Float64  # type: ignore[arg-type]
         values = {text: int(v) if dtype is pl.Int64 else v for text, v in values.items()}  # type: ignore[call-overload]
-    found = cells.replace_strict(
+    found = column.texts.replace_strict(
         list(values), pl.Series(list(values.values()), dtype=dtype), default=None, return_dtype=dtype
     )
-    return found.alias(column.name)
+    return column.laid_out(found).alias(column.name)
 
 
 def _noted(column: OutputColumn, notation: FileNotation) -> "CodedTexts | pl.Series":
@@ -159,7 +226,7 @@ def _noted(column: OutputColumn, notation: FileNotation) -> "CodedTexts | pl.Ser
 # --- one function an ending -------------------------------------------------------------------------------------------
 
 
-def _write_csv(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
+def _write_csv(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> FileContent:
     return csv_bytes([c.name for c in columns], [c.coded(c.texts) for c in columns], delimiter=_delimiter(path, ","))
 
 
@@ -168,9 +235,9 @@ def _delimiter(path: Path, otherwise: str) -> str:
 
 
 def _typed(
-    write: "Callable[[Path, pl.DataFrame], Content]",
-) -> Callable[[Path, Sequence[OutputColumn], Dictionary | None], Content]:
-    def content(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
+    write: "Callable[[Path, pl.DataFrame], FileContent]",
+) -> Callable[[Path, Sequence[OutputColumn], Dictionary | None], FileContent]:
+    def content(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> FileContent:
         import polars as pl
 
         return write(path, pl.DataFrame([typed(c) for c in columns]))
@@ -178,18 +245,18 @@ def _typed(
     return content
 
 
-def _parquet(path: Path, frame: "pl.DataFrame") -> Content:
+def _parquet(path: Path, frame: "pl.DataFrame") -> FileContent:
     return lambda file: frame.write_parquet(file)
 
 
-def _arrow(path: Path, frame: "pl.DataFrame") -> Content:
+def _arrow(path: Path, frame: "pl.DataFrame") -> FileContent:
     import polars as pl
 
     # Old types: not every reader knows the newer layout of texts.
     return lambda file: frame.write_ipc(file, compression="zstd", compat_level=pl.CompatLevel.oldest())
 
 
-def _write_excel(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
+def _write_excel(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> FileContent:
     import polars as pl
 
     for column in columns:
@@ -200,7 +267,7 @@ def _write_excel(path: Path, columns: Sequence[OutputColumn], like: Dictionary |
     return _excel(path, pl.DataFrame([typed(c) for c in columns]))
 
 
-def _excel(path: Path, frame: "pl.DataFrame") -> Content:
+def _excel(path: Path, frame: "pl.DataFrame") -> FileContent:
     import polars as pl
 
     xlsxwriter = needed("xlsxwriter", "files", f"{path}: to write spreadsheets", OutputError)
@@ -248,7 +315,7 @@ def _excel(path: Path, frame: "pl.DataFrame") -> Content:
     return fill
 
 
-def _write_statistical(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
+def _write_statistical(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> FileContent:
     check_names(path, [c.name for c in columns])
     plans: list[ColumnPlan] = [planned(path, c.name, c.cells, c.missing, c.merged, like, typed(c)) for c in columns]
 
@@ -263,7 +330,7 @@ def _write_statistical(path: Path, columns: Sequence[OutputColumn], like: Dictio
     return fill
 
 
-_WRITERS: Mapping[str, Callable[[Path, Sequence[OutputColumn], Dictionary | None], Content]] = {
+_WRITERS: Mapping[str, Callable[[Path, Sequence[OutputColumn], Dictionary | None], FileContent]] = {
     **dict.fromkeys(_TEXT, _write_csv),
     ".parquet": _typed(_parquet),
     ".arrow": _typed(_arrow),

@@ -1,6 +1,8 @@
 """Releases as files: a table, a sidecar that says how it is cut, and Anatomy's second table."""
 
+import hashlib
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,21 +19,23 @@ from unveil.data.release import Block, BlockRows, Perturbation, Release, build_r
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn, Table
 from unveil.data.toml import toml_key
+from unveil.engine import Engine
 from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.cells.notations import parse_cells
-from unveil.formats.output import Content, content_bytes, write_whole
-from unveil.formats.output.tables import OutputColumn, check_ending, table_content
+from unveil.formats.output import Content, NewFolder, content_bytes, write_whole
+from unveil.formats.output.tables import OutputColumn, check_ending, table_content, written_folder
+from unveil.formats.parts import file_digest
 from unveil.formats.releases.published import (
     Sidecar,
     check_cells,
     check_columns,
     count_column,
-    digests_of,
     earlier_parts,
     gathered,
     named_sidecar,
     published_columns,
+    second_table,
     without_blanked,
     without_key,
 )
@@ -65,6 +69,7 @@ class ReadOptions(TypedDict, total=False):
     delimiter: str | None
     decimal: str | None
     encoding: str | None
+    engine: Engine | None
 
 
 def dialect_of(options: ReadOptions) -> dict[str, Any]:
@@ -81,8 +86,9 @@ def read_release(
 
     Options: `attributes`, domains already known, from the original; `delimiter`, `decimal`, `encoding`; `sidecar`,
     instead of the one beside the file; `cells`, notations as `--cells` names them: "list", or "age=range+suppressed"
-    for one attribute. Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier
-    cells. Where it says that columns were perturbed, each row is a group.
+    for one attribute; `engine`, on whose cluster parts are read and equal rows counted. Without a sidecar a published
+    row is a row, and groups are rows with equal quasi-identifier cells. Where it says that columns were perturbed,
+    each row is a group.
     """
     return read_release_rows(path, schema, **options)[0]
 
@@ -97,10 +103,12 @@ def read_release_rows(
     """The same, and (rows of the file,) the group of each row. The column `key` is left out (releases.assignments)."""
     named = parse_cells(options.get("cells", ()))
     given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
+    engine = options.get("engine")
+    counts = engine is not None and engine.cluster is not None
     known = {a.name: a for a in options.get("attributes", ())}
 
     def columns_of(source: "str | Path | IntoFrame") -> Columns:
-        return published_columns(source, schema, **dialect_of(options))
+        return published_columns(source, schema, **dialect_of(options), engine=engine)
 
     main = gathered(without_blanked(without_key(columns_of(given), key), schema), schema.names)
     second = _read_second(path, sidecar, columns_of)
@@ -112,6 +120,8 @@ def read_release_rows(
         raise ReleaseError(f"{path}: publishes none of the attributes of {schema.name}")
     read, perturbed = _read_attributes(path, sidecar, schema, known, named, names, main, second)
     attributes, regions = [read[n].attribute for n in names], [read[n].regions for n in names]
+    if perturbed and counts:
+        raise ReleaseError(f"{path}: perturbed rows are not counted on a cluster; leave --cluster out")
     if perturbed and sidecar.group is None and sidecar.blocks is None and second is None:
         frequency = _frequency(schema, sidecar, main, path)
         if frequency is not None and (frequency != 1).any():
@@ -189,40 +199,71 @@ def _labels(group: NDArray[np.int64], column: CodedColumn | None) -> tuple[str, 
     return tuple(labels.tolist())
 
 
-def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
+def write_release(
+    release: Release,
+    path: str | Path,
+    *,
+    like: Table | None = None,
+    parts: Sequence[str] = (),
+    engine: Engine | None = None,
+) -> list[Path]:
     """Write a release; all its files appear whole, or none. Reading them gives the same release.
 
     `like`: the original, if its codes and labels are to be kept in a statistical file, and its delimiter, encoding,
-    decimal mark and date formats in a text file.
+    decimal mark and date formats in a text file. `parts`: write a new folder of files of these names, each with about
+    as many rows; on the cluster of an `engine` its workers write them, to a disk that all of them share.
     """
-    return write_whole(release_files(release, path, like=like))
+    return write_whole(release_files(release, path, like=like, parts=parts, engine=engine))
 
 
-def release_files(release: Release, path: str | Path, *, like: Table | None = None) -> dict[Path, Content]:
+def release_files(
+    release: Release,
+    path: str | Path,
+    *,
+    like: Table | None = None,
+    parts: Sequence[str] = (),
+    engine: Engine | None = None,
+) -> dict[Path, Content]:
     """The files of a release: the table, and where needed the sidecar and Anatomy's second table."""
-    path = Path(path)
-    check_ending(path, "a release", ReleaseError)
+    path, parts = Path(path), tuple(parts)[: release.rows]
+    check_ending(path / parts[0] if parts else path, "a release", ReleaseError)
     second = _second_block(release)
     columns, cut = release_columns(release, [b for b in release.blocks if b is not second])
     files: dict[Path, Content] = {}
     dictionary, notation = (None, None) if like is None else (like.dictionary, like.notation)
-    table = table_content(path, columns, dictionary, notation)
+    table: Content
+    if parts:  # of a release with a sidecar the digest is taken here first
+        shared = None if cut.group is not None or cut.masked else engine
+        table = written_folder(path, parts, columns, release.rows, notation, shared)
+    else:
+        table = table_content(path, columns, dictionary, notation)
     said = _said_of_perturbed(cut)
     if cut.group is not None or cut.masked:
         sidecar: dict[str, object] = {}
         if cut.group is not None:
             sidecar = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
-        bound = {"table": content_bytes(table)}
+        table, digest = _digested(table)
+        digests = {"table": digest}
         if second is not None:
-            other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
+            other = second_table(path, Path(parts[0]).suffix if parts else "")
             sidecar["sensitive_table"] = other.name
             made = table_content(other, _second_columns(release, second, str(cut.group)), dictionary, notation)
-            files[other] = bound["sensitive_table"] = content_bytes(made)
-        lines = [tomli_w.dumps(sidecar).rstrip(), *said, tomli_w.dumps({"digests": digests_of(**bound)})]
+            files[other], digests["sensitive_table"] = _digested(made)
+        lines = [tomli_w.dumps(sidecar).rstrip(), *said, tomli_w.dumps({"digests": digests})]
         # First in place: if a disk fails before the others are, it says whose parts they are.
         files = {path.with_suffix(".toml"): "\n".join(line for line in lines if line).encode(), **files}
-        table = bound["table"]
     return {**earlier_parts(path, [*files, path]), **files, path: table}
+
+
+def _digested(content: Content) -> tuple[Content, str]:
+    """What will be written, as its bytes, and the digest that binds it to a sidecar."""
+    if not isinstance(content, NewFolder):
+        held = content_bytes(content)
+        return held, hashlib.sha256(held).hexdigest()
+    with tempfile.TemporaryDirectory(prefix="unveil-") as name:
+        content.fill(Path(name))
+        digest = file_digest(Path(name), ReleaseError)
+    return content, digest
 
 
 def _said_of_perturbed(said: Sidecar) -> list[str]:
@@ -247,10 +288,9 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Out
     names = [a.name for a in release.attributes]
     found: dict[str, OutputColumn] = {}
     for block in blocks:
-        rows = np.repeat(np.arange(len(block.cell), dtype=np.int32), block.count)
         for i in block.attributes:
             texts = pl.Series(write_cells(release.regions[i], release.attributes[i]))
-            found[names[i]] = written_cells(release.attributes[i], texts, block.region(i)[rows])
+            found[names[i]] = written_cells(release.attributes[i], texts, block.region(i), block.count)
     columns = [found[n] for n in names if n in found]
     said = {names[i]: one for i, one in sorted(release.perturbed.items()) if one.said}
     channel = {n: tuple(map(tuple, p.channel.tolist())) for n, p in said.items() if p.channel is not None}
@@ -260,18 +300,22 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Out
     key = "group"
     while key in names:
         key += "_"
-    numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes)
-    columns = [OutputColumn(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
+    numbers = np.arange(release.groups, dtype=np.int32)
+    texts = pl.Series(numbers + 1).cast(pl.String)
+    columns = [OutputColumn(key, texts, Kind.NUMERIC, of_row=numbers, count=release.sizes), *columns]
     cut_in = tuple(tuple(names[i] for i in b.attributes) for b in release.blocks)
     return columns, cut.model_copy(update={"group": key, "blocks": cut_in})
 
 
 def written_cells(
-    attribute: Attribute, cells: "pl.Series", of_row: NDArray[np.integer] | None = None
-) -> OutputColumn:  # fmt: skip
-    """An attribute's cells on their way to a file; `of_row`: which of them each row shows."""
+    attribute: Attribute,
+    cells: "pl.Series",
+    of_row: NDArray[np.integer] | None = None,
+    count: NDArray[np.int64] | None = None,
+) -> OutputColumn:
+    """An attribute's cells on their way to a file; `of_row`: which of them each row shows, `count` times."""
     absent = attribute.values[-1] if attribute.missing else None
-    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True, of_row=of_row)
+    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True, of_row=of_row, count=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +343,8 @@ def _read_second(path: Path, sidecar: Sidecar, columns_of: Callable[[Path], Colu
             f"{file}: its columns must be {shown(sidecar.group)}, the sensitive attribute, count; "
             f"it has {', '.join(map(shown, found.columns))}"
         )
-    return _Second(found, file, rest[0], _whole_numbers(found, found.columns["count"], str(file), "count"))
+    count = _whole_numbers(found, found.columns["count"], str(file), "count")
+    return _Second(found, file, rest[0], count if found.count is None else count * found.count)
 
 
 def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) -> NDArray[np.int64]:
@@ -317,8 +362,9 @@ def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) 
 def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> NDArray[np.int64] | None:
     key = count_column(schema, sidecar, main)
     if key is None or key == sidecar.group or key not in main.columns:
-        return None
-    return _whole_numbers(main, main.columns[key], str(path), key)
+        return main.count
+    count = _whole_numbers(main, main.columns[key], str(path), key)
+    return count if main.count is None else count * main.count
 
 
 @dataclass(frozen=True, slots=True)

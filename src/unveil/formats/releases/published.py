@@ -1,7 +1,7 @@
 """A published table before its cells are read: what stands beside it, and its columns checked against the schema."""
 
 import contextlib
-import hashlib
+import glob
 import json
 import os
 import re
@@ -18,10 +18,12 @@ from unveil.data.attribute import Kind, Role
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn
 from unveil.data.toml import read_toml
+from unveil.engine import Engine
 from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
 from unveil.formats.columns import Columns, recoded
 from unveil.formats.frames import is_frame, named_source
+from unveil.formats.parts import file_digest, is_many, part_files
 from unveil.formats.paths import is_project, sheet_file
 from unveil.formats.tables import read_prepared
 
@@ -33,13 +35,13 @@ __all__ = [
     "check_cells",
     "check_columns",
     "count_column",
-    "digests_of",
     "earlier_parts",
     "gathered",
     "is_sidecar",
     "named_sidecar",
     "published_columns",
     "read_sidecar",
+    "second_table",
     "without_blanked",
     "without_key",
 ]
@@ -167,9 +169,11 @@ def _stands_beside(path: Path, name: str) -> bool:
     return Path(name).name == name and found.parent in (path.parent.resolve(), path.resolve().parent)
 
 
-def digests_of(**contents: bytes) -> Digests:
-    """What binds the files of a release to its sidecar: `table`, and `sensitive_table` if there is one."""
-    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}  # type: ignore[misc]
+def second_table(path: Path, ending: str = "") -> Path:
+    """Where Anatomy's second table of a release stands; `ending`: of its parts, where the release is a folder."""
+    ending = path.suffix or ending
+    beside = path.parent.glob(f"{glob.escape(path.stem)}-sensitive.*") if not ending else ()
+    return next(iter(sorted(beside)), path.with_name(f"{path.stem}-sensitive{ending}"))
 
 
 def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
@@ -177,7 +181,7 @@ def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
 
     A file that is not known to be such a part is refused: it is not ours to remove or to write over.
     """
-    beside, second = path.with_suffix(".toml"), path.with_name(f"{path.stem}-sensitive{path.suffix}")
+    beside, second = path.with_suffix(".toml"), second_table(path)
     sidecar = beside.is_file() and is_sidecar(beside)
     if beside.is_file() and not sidecar and beside in files:
         raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
@@ -223,8 +227,11 @@ def _changed_part(path: Path, sidecar: Sidecar) -> Path | None:
     parts = {"sensitive_table": path.parent / (sidecar.sensitive_table or ""), "table": sheet_file(path)[0]}
     for part, digest in sorted(sidecar.digests.items()):
         try:
-            found = _file_digest(parts[part], parts[part].stat().st_mtime_ns)
-        except (OSError, ValueError):  # whoever reads it says what is wrong
+            files = (
+                [one.path for one in part_files(parts[part], ReleaseError)] if is_many(parts[part]) else [parts[part]]
+            )
+            found = _file_digest(parts[part], tuple(file.stat().st_mtime_ns for file in files))
+        except (OSError, ValueError, ReleaseError):  # whoever reads it says what is wrong
             continue
         if found != digest:
             return parts[part]
@@ -232,10 +239,9 @@ def _changed_part(path: Path, sidecar: Sidecar) -> Path | None:
 
 
 @lru_cache(maxsize=16)
-def _file_digest(path: Path, changed: int) -> str:
+def _file_digest(path: Path, changed: tuple[int, ...]) -> str:
     """`changed`: when; a release is asked for several times while it is read."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(path, ReleaseError)
 
 
 def named_sidecar(given: "str | Path | IntoFrame", sidecar: Sidecar | None) -> tuple[Path, Sidecar]:
@@ -264,13 +270,23 @@ def published_columns(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    engine: Engine | None = None,
 ) -> Columns:
-    """All columns of a published file or frame, prepared; what is missing is the schema's first token."""
+    """All columns of a published file or frame, prepared; what is missing is the schema's first token.
+
+    On the cluster of an `engine` equal rows are counted.
+    """
     dialect = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-    found = read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
+    if engine is not None and engine.cluster is not None:
+        from unveil.formats.counted import counted_release
+
+        read = partial(counted_release, source, schema, engine)
+    else:
+        read = partial(read_prepared, source, schema, published=True, error=ReleaseError)
+    found = read(**dialect)
     if decimal is None and found.decimal == "." and found.notation.delimiter == ";" and _decimal_commas(found, schema):
         dialect["decimal"] = ","
-        return read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
+        return read(**dialect)
     return found
 
 

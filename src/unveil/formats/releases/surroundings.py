@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from unveil.errors import UnveilError, shown
+from unveil.errors import ReleaseError, UnveilError, shown
+from unveil.formats.parts import is_many, part_files
 from unveil.formats.paths import SPREADSHEETS, sheet_file
 from unveil.formats.releases.published import is_sidecar
 from unveil.formats.sheets import other_sheets
@@ -61,6 +62,10 @@ class Surrounding(NamedTuple):
 
 def surroundings(path: Path) -> tuple[Surrounding, ...]:
     """Everything beside the table that can be found; damaged files are for the reader of the table to refuse."""
+    if is_many(path):
+        names = [Surrounding(NAMES[0], path.stem, False)] if path.is_dir() else []
+        held = [one for part in part_files(path, ReleaseError) for one in surroundings(part.path)]
+        return (*names, *_sidecar(path), *dict.fromkeys(held))
     file, _ = sheet_file(path)
     found = [Surrounding(NAMES[0], file.stem, False), *_sidecar(file)]
     try:
@@ -172,6 +177,8 @@ def _parquet(file: Path) -> Iterator[Surrounding]:
 
 def row_groups(path: Path) -> tuple[int, ...]:
     """Rows of each part of a Parquet file; nothing for other files, or where there is one part."""
+    if is_many(path):
+        return ()
     file, _ = sheet_file(path)
     if file.suffix.lower() not in (".parquet", ".pq"):
         return ()

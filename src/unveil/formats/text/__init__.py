@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.data.notation import FileNotation
 from unveil.errors import TableError, UnveilError, shown
-from unveil.formats.columns import ROW_NAME, ROW_NAMES, Coder, Columns, Place, Refusal, checked_names
+from unveil.formats.columns import NO_ROWS, ROW_NAME, ROW_NAMES, Coder, Columns, Place, Refusal, checked_names
 from unveil.formats.text import encodings as bytes_of
 from unveil.formats.text.dialect import (
     DECIMAL_SAMPLE,
@@ -46,6 +46,7 @@ def read_text(
     error: type[UnveilError] = TableError,
     content: bytes | None = None,
     counted: Collection[str] = (),
+    empty: bool = False,
     headed: bool = False,
 ) -> Columns:
     """Read a CSV file with a header line; what is not given is found out, what is not clear is an error.
@@ -53,7 +54,8 @@ def read_text(
     `headed`: titles above the names, units below them and totals at the end are passed over, and said.
 
     `content`: its bytes, if they come from elsewhere; `path` then only names it. Never more of the file is held than a
-    block and what its cells are coded to; of the columns `counted` only is kept which rows are equal.
+    block and what its cells are coded to; of the columns `counted` only is kept which rows are equal. `empty`: it may
+    hold no rows.
 
     Names lose the blanks around them. A blank line at the end is ignored; inside a table with one column it is an
     empty cell.
@@ -71,16 +73,17 @@ def read_text(
             if sum(part.height for part in sample) < DECIMAL_SAMPLE:
                 sample.append(frame.head(DECIMAL_SAMPLE))
             coder.add(frame)
-        if not pieces.rows:
+        if not pieces.rows and not empty:
             raise Refusal("holds no rows, only a header")
-        decimal = decimal or find_decimal(sample, pieces.delimiter)
+        decimal = decimal or (find_decimal(sample, pieces.delimiter) if sample else ".")
     except Refusal as refusal:
         at = "" if refusal.line is None else f", line {refusal.line}"
         raise error(f"{source}{at}: {refusal}") from None
     notation = FileNotation(pieces.delimiter, encoding, decimal, pieces.newline)
     place = Place("line", 2, np.concatenate([np.zeros((0, 2), int), *pieces.jumps]))  # type: ignore[arg-type]  # pairs
     how = ", ".join([described(notation, pieces.trim), *pieces.said])
-    return Columns(coder.coded(), pieces.rows, place, decimal, how, notation=notation)
+    columns = coder.coded() if pieces.rows else dict.fromkeys(pieces.names, NO_ROWS)
+    return Columns(columns, pieces.rows, place, decimal, how, notation=notation)
 
 
 def distinct_codes(column: "pl.Series") -> tuple[list[str], NDArray[np.unsignedinteger]]:

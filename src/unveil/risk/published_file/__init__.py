@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.schema import Schema
+from unveil.errors import ReleaseError
 from unveil.formats.columns import Columns
+from unveil.formats.parts import is_many, part_files
 from unveil.formats.paths import is_project, sheet_file
 from unveil.formats.releases.published import Sidecar, published_columns, read_sidecar
 from unveil.formats.releases.surroundings import Surrounding, row_groups, surroundings
@@ -131,11 +133,18 @@ def read_published_file(
     columns = published_columns(path, **reading)
     beside = sidecar.sensitive_table
     second = None if beside is None else published_columns(path.parent / beside, **reading)
-    text = sheet_file(path)[0].suffix.lower() not in READERS and not is_project(path)
-    raw = path.read_bytes() if text else None
+    files = [part.path for part in part_files(path, ReleaseError)] if is_many(path) else [sheet_file(path)[0]]
+    text = files[0].suffix.lower() not in READERS and not is_project(path)
+    raw = _joined_text(files) if text else None
     held: dict[str, Any] = {"second": second, "origin": origin, "key": key, "raw": raw, "around": surroundings(path)}
-    held["parts"] = row_groups(path)
+    held["parts"] = columns.parts if len(columns.parts) > 1 else row_groups(path)
     return published_file(columns, schema, sidecar=sidecar, original=original, **held)
+
+
+def _joined_text(files: list[Path]) -> bytes:
+    """The bytes of text files as those of one, which has its header once."""
+    first, *rest = [file.read_bytes() for file in files]
+    return b"".join([first, *(b"\n" * (not first.endswith(b"\n")) + part.partition(b"\n")[2] for part in rest)])
 
 
 def read_as_a_stranger(file: PublishedFile) -> tuple[Leak, ...]:
