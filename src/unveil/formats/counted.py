@@ -41,8 +41,7 @@ def counted_table(path: Any, schema: Schema, engine: "Engine", **dialect: Any) -
     texts: dict[str, list[str]] = {}
     if len(declared) < len(names):
         found = engine.merged("reading", partial(_part_texts, how), parts, _united_texts)
-        texts = found.texts
-        decimal = found.decimal
+        texts, decimal = ({}, ".") if found is None else (found.texts, found.decimal)
         known = {n: schema.attribute(n, texts.get(n, []), decimal=decimal) for n in names}
     else:
         known = {n: schema.attribute(n) for n in names}

@@ -52,8 +52,8 @@ def stands_for(file: PublishedFile, compared: SharedClasses, run: Ids) -> tuple[
         return found[1:]
     # Waves and stretches of any length: every row has what its class has beyond what its cells make one expect.
     deviations, kept, _ = compared.deviations(compared.of_person, traits)
-    number = np.bincount(compared.of_row[compared.of_row >= 0], minlength=len(deviations))
-    each = deviations / np.sqrt(np.maximum(number, 1))[:, None]
+    held = np.bincount(compared.of_row[compared.of_row >= 0], minlength=len(deviations))
+    each = deviations / np.sqrt(np.maximum(held, 1))[:, None]
     best: tuple[float, Mark, float] | None = None
     for along in along_the_file(each, compared.of_row, run):
         trait = kept[along.series]

@@ -131,7 +131,8 @@ def build_hierarchy(request: Request, studio: Studio, form: Form) -> Response:
     if folder.data is None or preset not in PRESETS[schema.declaration(name).kind]:
         raise UsageError("choose a data file and one of the presets")
     bare = Schema(document=schema.document, name=schema.name, mappings=schema.mappings)  # the domain is the data's
-    table = read_table(folder.path / folder.data, bare, **folder.dialect)
+    dialect: dict[str, Any] = folder.dialect
+    table = read_table(folder.path / folder.data, bare, **dialect)
     place = [a.name for a in table.attributes].index(name) if name in [a.name for a in table.attributes] else None
     if place is None:
         raise UsageError(f"{name}: an identifier is not released, so that it needs no hierarchy")
