@@ -97,6 +97,8 @@ def _one_to_one(
     if compared is None or links is None or links.chance is None or not release.perturbed:
         return []
     published, held = compared
+    if published.origin is None:  # nothing says whose row is whose
+        return []
     engine = case.engine.named("one to one")
     try:
         found = link_one_to_one(on_best_scale(published, held), held, engine=engine, most=MOST_PAIRS)

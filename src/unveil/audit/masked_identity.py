@@ -46,7 +46,9 @@ def found_masked(
     among the population; without a population, chances among the original's people bound it, for the more people
     there are, the more are in each other's way.
     """
-    if published is None or held is None or links is None or links.chance is None or table is None:
+    if published is None or published.origin is None or held is None or table is None:
+        return [Finding.of(id, name, None, None) for id in IDS]
+    if links is None or links.chance is None:
         return [Finding.of(id, name, None, None) for id in IDS]
     own = published.true_rows(held)
     there = np.ones(held.people, dtype=bool) if own is None else own >= 0

@@ -13,7 +13,7 @@ from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.parts.roll_up import height_of
 from unveil.audit.document import Finding
 from unveil.audit.levels import run_check
-from unveil.audit.measures import parse_ids
+from unveil.audit.measures import measure, parse_ids
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
@@ -63,7 +63,10 @@ class Measurer:
         if first.status != "measured" and first.status != "unsure":
             raise NotApplicable(f"the original itself cannot be measured: {first.reason}")
         if unknown:
-            raise UsageError(f"{shown(unknown[0])} is not measured here; docs/frontier.md lists what is")
+            named = parse_ids(unknown[0])[0].measure
+            near = [f"{named}.{statistic}" for statistic in measure(named).titles if statistic != "*"]
+            instead = f"choose from {', '.join(near)}" if near else "docs/frontier.md lists what is"
+            raise UsageError(f"{shown(unknown[0])}: it is not measured here; {instead}")
         return [first, self._point(None, lambda: suppressed(self.table), SUPPRESSED)]
 
     def points(self, candidates: Sequence[Candidate], done: Callable[[int], None]) -> list[Point]:

@@ -327,7 +327,9 @@ def test_stopped_before_its_end() -> None:
     release, targets, _ = everybody("pair")
     engine = Engine(seed=1)
     engine.stop.set()
-    with pytest.raises(Stopped, match="before boosting had learned"):  # weak models would understate what is learned
+    with pytest.raises(
+        Stopped, match="before boosting had finished learning"
+    ):  # weak models would understate what is learned
         CrossFitted.of(release, targets.asked, Settings(), engine)
 
 

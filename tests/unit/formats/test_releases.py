@@ -382,7 +382,7 @@ def test_a_row_with_perturbed_columns_is_a_group(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "instead"),
-    [("release.txt", "release.csv"), ("release.xls", "release.xlsx"), ("release.sas7bdat", "release.xpt")],
+    [("release.xls", "release.xlsx"), ("release.sas7bdat", "release.xpt")],
 )
 def test_a_release_has_an_ending_that_can_be_written(name: str, instead: str, tmp_path: Path) -> None:
     release = made_release(ATTRIBUTES[3:], [((0,), [(0, "flu")])])

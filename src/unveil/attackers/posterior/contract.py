@@ -228,7 +228,6 @@ def learn(
     so that nobody needs it more precisely, and dear readers are not asked at all.
     """
     asking = dict(attackers)
-    dear, idle = _dear(release, asked, asking), None
     questions = list(
         {(kind, id(targets)): (kind, targets) for one, targets in asking.values() for kind in one.asks()}.values()
     )
@@ -239,6 +238,7 @@ def learn(
         learned = unread
     elif learned is None or not learned.reusable:
         learned = posterior(release, asked, prior, course.engine, chains, questions=questions)
+    dear, idle = _dear(release, asked, asking), None
     found: dict[str, Belief] = {}
     while True:
         for name, (one, targets) in sorted(asking.items(), key=lambda item: item[0] in dear):

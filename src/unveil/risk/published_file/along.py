@@ -74,7 +74,7 @@ def along_the_file(numbers: Matrix, kind: Ids, run: Ids) -> Iterator[Along]:
             phase = np.angle((part[:, i] * np.exp(-1j * turn)).sum())
             yield Along(
                 first + int(good[i]),
-                f"waves of {rows / (int(at[i]) + 1):,.4g} lines",
+                f"waves of length {rows / (int(at[i]) + 1):,.4g}",
                 _spread(np.cos(turn + phase), kept, whole),
                 float(sure[i]),
                 float(2 * wave[at[i], i] / rows),
