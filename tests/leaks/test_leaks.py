@@ -65,7 +65,8 @@ FOUND_BY = {
     "two releases": {"across_releases", "identifying_columns"},
 }
 SEED = 1
-MADE = [n for n, maker in vars(realistic).items() if n in CONTROLS and callable(maker)]
+# What their classes tell is for the readers to say: the steward's own, and a file drawn column by column.
+MADE = [n for n, maker in vars(realistic).items() if n in CONTROLS and callable(maker)] + ["drawn_column_by_column"]
 LEAST = 10  # of people that an external report shows
 COUNTED = re.compile(r"(?<!fewer than )(?<!hold )(?<![\d,.])(\d[\d,]*) (?:person|people|rows?|lines?)\b")
 WORD = re.compile(r"[\w/]+")

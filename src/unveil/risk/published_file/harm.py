@@ -237,11 +237,11 @@ def few_values(file: PublishedFile) -> list[Leak]:
 
     It does not matter what these values have in common: whatever it is, it is told. What other rows with one of the
     same cells tell holds of people in general, and is no news about those of a set (naive Bayes over the cells).
-    Of perturbed columns nothing is asked: what they show is not what people look like.
+    A file with perturbed columns is not asked: its classes are not what people look like.
     """
     found = []
-    keys = _unperturbed(file, file.keys)
-    for name in _unperturbed(file, [*file.secrets, *_perhaps_secret(file)]) if file.linked and keys else []:
+    keys = [] if file.sidecar.masked else list(file.keys)
+    for name in [*file.secrets, *_perhaps_secret(file)] if file.linked and keys else []:
         shown = ~file.absent(name)[file.codes(name)]
         if shown.sum() < _LEAST:
             continue
