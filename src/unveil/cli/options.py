@@ -294,7 +294,7 @@ class Report(Verbose):
     """The document and its page."""
 
     report: Path | None = option("Write the report as one HTML file.", "FILE")
-    language: str = option("The report's language: en or de.", "CODE", default="en")
+    language: str = option("The report's language: en, de or fr.", "CODE", default="en")
     json: Path | None = option("Write the document as JSON; - for standard output.", "FILE")
     junit: Path | None = option("Write what was judged as JUnit XML, for a pipeline.", "FILE")
     sarif: Path | None = option("Write what was not a pass as SARIF 2.1.0, for a code host.", "FILE")

@@ -16,9 +16,10 @@ from typing import Any
 from unveil.audit.document import Document
 from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Listing, Paragraph
 
-__all__ = ["LANGUAGES", "Words", "block_in", "translated", "words_of"]
+__all__ = ["LANGUAGES", "SIGNS", "Words", "block_in", "translated", "words_of"]
 
-LANGUAGES = {"en": "English", "de": "Deutsch"}
+LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français"}
+SIGNS = {"en": (".", ","), "de": (",", "."), "fr": (",", "\u202f")}  # of decimals, of thousands
 Words = Callable[[str], str]
 _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])|(?<![\w.])\d+\.\d+(?![\w.])")
 _FIGURE = re.compile(r"[\s×<>≤≥–−+()%-]*(?:\d[\d.,]*[\s×<>≤≥–−+()%-]*)+(?:points)?\s*")
@@ -105,7 +106,8 @@ def _figures(text: str, language: str) -> str:
     """Numbers as the language writes them, where the whole text is one or more of them."""
     if language == "en" or not _FIGURE.fullmatch(text):
         return text
-    swap = str.maketrans(",.", ".,")
+    decimal, thousands = SIGNS[language]
+    swap = str.maketrans({".": decimal, ",": thousands})
     return _NUMBER.sub(lambda found: found[0].translate(swap), text)
 
 
@@ -124,7 +126,8 @@ def block_in(block: Block, t: Words, language: str) -> Block:
         rows = tuple(tuple(map(t, row)) for row in block.rows)
         head, spec = tuple(map(t, block.head)), _spec_in(block.spec, t)
         if language != "en":
-            number = {"decimal": ",", "thousands": ".", "grouping": [3], "currency": ["", ""]}
+            decimal, thousands = SIGNS[language]
+            number = {"decimal": decimal, "thousands": thousands, "grouping": [3], "currency": ["", ""]}
             spec["config"] = {**spec.get("config", {}), "locale": {"number": number}}
         return replace(block, title=t(block.title), caption=t(block.caption), head=head, rows=rows, spec=spec)
     if isinstance(block, Details):

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from unveil.report.translation import LANGUAGES
+from unveil.report.translation import LANGUAGES, SIGNS
 
 __all__ = ["LANGUAGES", "catalogue", "language_of", "number", "text"]
 
@@ -23,7 +23,7 @@ def text(language: str, key: str, **values: Any) -> str:
 
 def number(language: str, count: int) -> str:
     """A count with its thousands apart."""
-    return f"{count:,}".replace(",", "," if language == "en" else ".")
+    return f"{count:,}".replace(",", SIGNS[language][1])
 
 
 def language_of(chosen: str | None, accepted: str) -> str:
