@@ -113,7 +113,7 @@ def kept(tmp_path: Path) -> Iterator[Visitor]:
         (tmp_path / name).mkdir()
     (tmp_path / "export.csv").write_bytes(messy().encode("cp1252"))
     (tmp_path / "unveil.toml").write_text(
-        'original = "export.csv"\nschema = "schema.toml"\nlimit = ["k_anonymity >= 3"]\n'
+        f'original = "export.csv"\nschema = "schema.toml"\nlimit = ["k_anonymity >= 3"]\n{QUICK}'
     )
     found = read_columns(tmp_path / "export.csv")
     draft = draft_schema(found.columns, name="export.csv", decimal=found.decimal)
@@ -248,6 +248,27 @@ def _by_keys(s: Screen, folder: Path) -> None:
     s.click("a[href='/roles']")
     s.click("button[name=confirm]")
     assert read_schema(folder / "schema.toml").document.confirmed
+    s.open("/release")
+    s.click("#k")
+    s.page.keyboard.type("4")
+    s.click("#name")
+    s.page.keyboard.type("keys")
+    s.click("form[action='/anonymize'] button")
+    s.jobs_done()
+    s.open("/release?release=releases/keys.csv")
+    s.click("form[action='/audit'] button")
+    s.until(lambda: (folder / "documents" / "keys.json").is_file())
+    s.jobs_done()
+    s.open("/choose")
+    s.click("#release")
+    s.page.keyboard.type("releases/keys.csv")
+    s.click("#decider")
+    s.page.keyboard.type("Ada Steward")
+    s.click("#why")
+    s.page.keyboard.type("by keys alone")
+    s.click("form[action='/decide'] button")
+    assert json.loads((folder / "decisions.jsonl").read_text())["release"] == "releases/keys.csv"
+    assert (folder / "reports" / "keys.html").is_file()
     s.open("/choose")
     s.click("#point")
     s.page.keyboard.press("Home")
