@@ -16,7 +16,7 @@ from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Known, Targets
 from unveil.data.display import Display, Summary
 from unveil.data.mixture import mixture_of
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
 from unveil.privacy.distances import DISTANCES
@@ -294,12 +294,10 @@ def groups_and_population(release: Release, population: Table) -> tuple[NDArray[
             )
     number = row_numbers(columns)
     people = np.bincount(number)
-    row = np.zeros(len(people), dtype=np.int64)
-    row[number] = np.arange(len(number))
+    row = example_rows(number)
     codes = [column[row] for column in columns]
     kind = row_numbers([block.region(i) for i in known])
-    entry = np.zeros(int(kind.max()) + 1, dtype=np.int64)
-    entry[kind] = np.arange(len(kind))
+    entry = example_rows(kind)
     size = np.bincount(kind, weights=block.count).astype(np.int64)
     found = np.zeros(len(size), dtype=np.int64)
     for unit in range(len(size)):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.regions import Regions
-from unveil.data.release import Block, Release, distinct_rows, row_numbers
+from unveil.data.release import Block, Release, distinct_rows, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.kernels.expected import match_points
@@ -57,8 +57,7 @@ def _expected(release: Release, chosen: list[int], points: list[NDArray[np.int64
         if places:
             own = [points[place] for place in places]
             number = row_numbers(own)
-            first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-            first[number] = np.arange(len(number))
+            first = example_rows(number)
             fits.append(_fits(release, block, [chosen[place] for place in places], [column[first] for column in own]))
             numbers.append(number)
     # Pairs of point and group from the block that leaves the fewest; the other blocks are looked up in these.
@@ -89,8 +88,7 @@ def _fits(release: Release, block: Block, chosen: list[int], points: list[NDArra
 
     columns = [block.cells[:, block.attributes.index(i)].astype(np.int64) for i in chosen]
     number = row_numbers(columns)
-    first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     cell = np.stack([column[first] for column in columns], axis=1)
     known = np.stack(points, axis=1)
     target, place = _matched([release.regions[i] for i in chosen], cell, known)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
 from unveil.data.regions import Regions
-from unveil.data.release import Block, Release, distinct_rows, row_numbers
+from unveil.data.release import Block, Release, distinct_rows, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.kernels.expected import fit_groups, fit_regions
@@ -168,8 +168,7 @@ def _release_part(
     holds = asked is not None and asked in block.attributes
     region = block.region(asked).astype(np.int64) if holds and asked is not None else np.zeros_like(group)
     entry = row_numbers([group, number[block.cell], region])
-    first = np.zeros(int(entry.max()) + 1, dtype=np.int64)
-    first[entry] = np.arange(len(entry))
+    first = example_rows(entry)
     count = np.bincount(entry, weights=block.count).astype(np.float64)
     regions = tuple(release.regions[i] for i in indices)
     return _BlockCells(tuple(places), regions, cell, number[block.cell][first], group[first], region[first], count)
