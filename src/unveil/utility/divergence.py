@@ -13,7 +13,7 @@ from unveil.data.release import Block, Release, distinct_rows, example_rows, row
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.kernels.expected import match_points
-from unveil.utility._asked import check_pair, column_of
+from unveil.utility._asked import check_pair
 
 __all__ = ["kl_divergence"]
 
@@ -27,8 +27,8 @@ def kl_divergence(release: Release, table: Table, *, attributes: Sequence[str] |
     """
     check_pair(release, table)
     chosen = _chosen(release, table, attributes)
-    row, count = distinct_rows([column_of(table, release, i) for i in chosen])
-    points = [column_of(table, release, i)[row].astype(np.int64) for i in chosen]
+    row, count = distinct_rows([table.column_of(release.attributes[i]) for i in chosen])
+    points = [table.column_of(release.attributes[i])[row].astype(np.int64) for i in chosen]
     expected = _expected(release, chosen, points)
     p, suggested = count / table.rows, expected / release.rows
     if (suggested <= 0).any():
