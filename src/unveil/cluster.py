@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unveil.errors import ClusterError, Stopped, UnveilError
+from unveil.errors import ClusterError, Stopped, UnveilError, failed_at
 
 __all__ = ["connected", "local_cluster", "work_on_parts"]
 
@@ -59,10 +59,7 @@ def _part(work: _Work) -> _Answer:
     except MemoryError:
         return _Answer(failed="a worker ran out of memory; give workers more of it, or the table smaller files")
     except Exception as error:  # its words may hold data
-        last = error.__traceback__
-        while last is not None and last.tb_next is not None:
-            last = last.tb_next
-        place = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+        place = f" at {at}" if (at := failed_at(error)) else ""
         reason = f" ({error.strerror.lower()})" if isinstance(error, OSError) and error.strerror else ""
         return _Answer(failed=f"a worker failed: {type(error).__name__}{place}{reason}")
 

@@ -14,6 +14,7 @@ UnveilError
 """
 
 import re
+from pathlib import Path
 
 __all__ = [
     "ClusterError",
@@ -27,6 +28,7 @@ __all__ = [
     "TableError",
     "UnveilError",
     "UsageError",
+    "failed_at",
     "shown",
     "without_secrets",
 ]
@@ -89,6 +91,14 @@ def without_secrets(text: str) -> str:
     if _SETTINGS.search(text):
         text = _SETTING.sub(r"\1…", text)
     return _PASSWORD.sub(r"\1…", _LOGIN.sub(r"\1", text)) if ":/" in text else text
+
+
+def failed_at(error: BaseException) -> str:
+    """`file.py:12`, where it was raised: all that can be said of an error whose words may hold data; or nothing."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return "" if last is None else f"{Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}"
 
 
 def shown(value: object, limit: int = 60) -> str:

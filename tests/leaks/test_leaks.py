@@ -38,7 +38,7 @@ FOUND_BY = {
     "suppressed cells given back": {"given_back"},
     "secrets that tell": {"given_back", "told_by_all_columns"},
     "cells that mark": {"marked_rows", "missing_cells", "unexplained_cells"},
-    "cells that give themselves away": {"given_back"},
+    "cells that give themselves away": {"unexplained_cells"},
     "several rows a person": {"repeated_people", "telling_columns", "identifying_columns"},
     "padding": {"rows_of_nobody", "leftover_columns"},
     "fits no row": {"unplaced_people"},

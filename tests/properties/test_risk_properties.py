@@ -57,8 +57,8 @@ MEASURES: dict[str, Measure] = {
     "belief_difference_share": lambda a, l, t: risk.belief_difference_share(a, l),
     "confident": lambda a, l, t: risk.confident(a, at_least=0.5),
     "confident_right": lambda a, l, t: risk.confident_right(a, t, at_least=0.5),
-    "privacy_breach_distance_max": lambda a, l, t: risk.privacy_breach_distance_max(a, l, "js"),
-    "privacy_breach_distance_share": lambda a, l, t: risk.privacy_breach_distance_share(a, l, "equal", at_least=0.25),
+    "privacy_loss_max": lambda a, l, t: risk.privacy_loss_max(a, l),
+    "privacy_loss_share": lambda a, l, t: risk.privacy_loss_share(a, l, distance="equal", at_least=0.25),
     "value_bound_share": lambda a, l, t: risk.value_bound_share(a, 0.4),
 }
 
@@ -138,8 +138,8 @@ LOOPS: dict[str, Callable[[Rows, Rows, list[int]], float]] = {
     "belief_difference_share": lambda a, l, t: share([x >= 0.2 - E for x in differences(a, l)]),
     "confident": lambda a, l, t: share([max(row) >= 0.5 for row in a]),
     "confident_right": lambda a, l, t: right_among_sure(a, t),
-    "privacy_breach_distance_max": lambda a, l, t: max(map(jensen_shannon, a, l)),
-    "privacy_breach_distance_share": lambda a, l, t: share(
+    "privacy_loss_max": lambda a, l, t: max(map(jensen_shannon, a, l)),
+    "privacy_loss_share": lambda a, l, t: share(
         [sum(abs(p - q) for p, q in zip(x, y, strict=True)) / 2 >= 0.25 - E for x, y in zip(a, l, strict=True)]
     ),
     "value_bound_share": lambda a, l, t: share([any(p > 0.4 + E for p in row) for row in a]),

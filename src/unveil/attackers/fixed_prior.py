@@ -14,7 +14,7 @@ from unveil.attackers.posterior.hidden_terms import support_term
 from unveil.attackers.posterior.parameters import Shares
 from unveil.attackers.posterior.questions import averages_of
 from unveil.data.belief import Belief, Targets, Threat, describe_targets
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, example_rows, row_numbers
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.kernels import matching
@@ -90,8 +90,7 @@ class FixedPrior:
             )
         if targets.count:
             number = row_numbers([number, np.unique(self.own, axis=0, return_inverse=True)[1].reshape(-1)])
-        first = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
-        first[number] = np.arange(targets.count)
+        first = example_rows(number)
         return targets.take(first), number, self.own[first]
 
 

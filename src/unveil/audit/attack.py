@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,40 +98,40 @@ def attack(
     return replace(run_attack(release, targets, attackers, prior=prior, engine=engine, chains=chains), truth=truth)
 
 
+class AttackOptions(TypedDict, total=False):
+    """What an attack may be told beside whom it asks about whom."""
+
+    prior: Prior | None
+    engine: Engine | None
+    chains: Chains | None
+    lenient: bool  # of a target that fits no row an attacker believes what the learner does, and an attacker that
+    # does not apply is named in `refused`; else both are errors
+    in_group: Mapping[str, Attacker] | None  # who also know the `group` of the first targets; asked about these alone
+    group: NDArray[np.integer] | None
+    starts: Sequence[Mapping[int, NDArray[np.float64]]]  # shares from which the sampler is tried: `starts_of_table`
+    left_out: bool  # ask the learner without the person's group, too
+    enough: Callable[[Mapping[str, Belief]], bool] | None  # see `learn`
+
+
 def run_attack(
     release: Release,
     targets: Targets,
     attackers: Mapping[str, Attacker],
     *,
-    prior: Prior | None = None,
-    engine: Engine | None = None,
-    chains: Chains | None = None,
     joined: Sequence[Sequence[str]] = (),
-    lenient: bool = False,
-    in_group: Mapping[str, Attacker] | None = None,
-    group: NDArray[np.integer] | None = None,
-    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
-    left_out: bool = False,
-    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
+    **options: Unpack[AttackOptions],
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
 
-    `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
-    row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
-    both are errors. `in_group`: attackers who also know the `group` of the first targets, and are asked about
-    these alone. `starts`: shares from which the sampler is tried (see `learn` and `starts_of_table`). `left_out`: ask
-    the learner without the person's group, too. `enough`: see `learn`.
+    `joined`: names of attributes that the model takes as one, as in the schema.
     """
-    more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group, "starts": starts}
-    more |= {"left_out": left_out, "enough": enough}
     if release.perturbed:
-        held: dict[str, Any] = {"prior": prior, "engine": engine, "chains": chains}
         return _run_perturbed(
-            release, [targets], lambda r, t: [run_attack(r, t[0], attackers, joined=joined, **held, **more)]
+            release, [targets], options, lambda r, t, told: [run_attack(r, t[0], attackers, joined=joined, **told)]
         )[0]
     if joined:
-        return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
-    return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
+        return _run_joined(release, targets, attackers, joined, options)
+    return run_attacks(release, [targets], attackers, **options)[0]
 
 
 def run_attacks(
@@ -138,16 +139,8 @@ def run_attacks(
     several: Sequence[Targets],
     attackers: Mapping[str, Attacker],
     *,
-    prior: Prior | None = None,
-    engine: Engine | None = None,
-    chains: Chains | None = None,
-    lenient: bool = False,
-    in_group: Mapping[str, Attacker] | None = None,
-    group: NDArray[np.integer] | None = None,
     learned: Posterior | None = None,
-    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
-    left_out: bool = False,
-    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
+    **options: Unpack[AttackOptions],
 ) -> list[Attack]:
     """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
 
@@ -155,84 +148,74 @@ def run_attacks(
     same settings, which then goes on from there.
     """
     if release.perturbed:
-        more: dict[str, Any] = {
-            "prior": prior,
-            "engine": engine,
-            "chains": chains,
-            "lenient": lenient,
-            "learned": learned,
-        }
-        more |= {"in_group": in_group, "group": group, "starts": starts, "left_out": left_out}
-        more["enough"] = _enough_of_truth(release, several[0].asked, enough)
-        return _run_perturbed(release, several, lambda r, t: run_attacks(r, t, attackers, **more))
+        return _run_perturbed(
+            release, several, options, lambda r, t, told: run_attacks(r, t, attackers, learned=learned, **told)
+        )
     for targets in several:
         check_targets(release, targets)
     index = several[0].asked
     if any(targets.asked != index for targets in several):
         raise UsageError("targets that are asked about together are asked about one attribute")
-    prior = Prior.uninformative(release, index) if prior is None else prior
-    engine = Engine(seed=0) if engine is None else engine
-    asked = release.attributes[index]
+    asked, lenient = release.attributes[index], options.get("lenient", False)
     if asked.kind.measured and asked.codes > MOST_VALUES:
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
-    within = {} if in_group is None else dict(in_group)
+    within = options.get("in_group") or {}
     asking = [
-        _Inquiry.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
+        _Inquiry.of(release, targets, attackers, {} if number else within, options.get("group"), lenient=lenient)
         for number, targets in enumerate(several)
     ]
     everyone: dict[str, tuple[Attacker, Targets]] = {}
     for number, one in enumerate(asking):
         everyone |= {_key(name, number): asked_about for name, asked_about in one.attackers().items()}
-    if left_out:
+    if options.get("left_out"):
         everyone |= asking[0].left_out()
     refused: dict[str, str] = {}
-    chains = Chains() if chains is None else chains
-    given = prior, engine, chains, everyone, refused, learned, starts
-    beliefs, learned = learn(release, index, *given, lenient=lenient, enough=enough)
+    prior, engine, chains = options.get("prior"), options.get("engine"), options.get("chains")
+    given = (
+        Prior.uninformative(release, index) if prior is None else prior,
+        Engine(seed=0) if engine is None else engine,
+        Chains() if chains is None else chains,
+    )
+    starts, enough = options.get("starts", ()), options.get("enough")
+    told = (*given, everyone, refused, learned, starts)
+    beliefs, learned = learn(release, index, *told, lenient=lenient, enough=enough)
     return [one.attack(learned, beliefs, refused, number) for number, one in enumerate(asking)]
 
 
 def _run_perturbed(
-    release: Release, several: Sequence[Targets], run: Callable[[Release, list[Targets]], list[Attack]]
+    release: Release,
+    several: Sequence[Targets],
+    options: AttackOptions,
+    run: Callable[[Release, list[Targets], AttackOptions], list[Attack]],
 ) -> list[Attack]:
     """The same of a release with perturbed columns, which is read as what it shows.
 
     What is known of a person is turned into likelihoods of what is shown, and beliefs about what is shown into beliefs
     about true values. A channel of which nobody knows anything is refused: nobody could say what is understated.
     """
-    asked = release.perturbed.get(several[0].asked)
+    asked, enough = release.perturbed.get(several[0].asked), options.get("enough")
     if asked is not None and asked.behind is None:
         raise NotApplicable(f"{asked.true.name} was perturbed, and nothing says how: neither chances nor the original")
     if asked is not None and asked.true.codes > MOST_VALUES:
         name = asked.true.name
         raise NotApplicable(f"{name} has {asked.true.codes:,} values, over {MOST_VALUES:,}; declare bins for it")
-    found = run(replace(release, perturbed={}), [shown_targets(release, targets) for targets in several])
+    if asked is not None and enough is not None:  # beliefs about true values decide
+        of_shown = partial(behind_of_truth, asked)
+        options = {**options, "enough": lambda beliefs: enough({n: of_shown(b) for n, b in beliefs.items()})}
+    found = run(replace(release, perturbed={}), [shown_targets(release, targets) for targets in several], options)
     how = ", ".join(sorted({one.source for one in release.perturbed.values() if one.source}))
 
     def of_truth(belief: Belief) -> Belief:
         told = belief if asked is None else behind_of_truth(asked, belief)
         return replace(told, threat=replace(told.threat, mechanism=f"known: what perturbed values say ({how})"))
 
-    return [
-        replace(
-            attack,
-            learner=of_truth(attack.learner),
-            attackers={name: of_truth(belief) for name, belief in attack.attackers.items()},
-            without={name: of_truth(belief) for name, belief in attack.without.items()},
-            targets=targets,
-        )
-        for attack, targets in zip(found, several, strict=True)
-    ]
+    return [_retold(attack, of_truth, targets) for attack, targets in zip(found, several, strict=True)]
 
 
-def _enough_of_truth(
-    release: Release, asked: int, enough: Callable[[Mapping[str, Belief]], bool] | None
-) -> Callable[[Mapping[str, Belief]], bool] | None:
-    """Whether beliefs about what is shown decide, as those about true values."""
-    one = release.perturbed.get(asked)
-    if enough is None or one is None:
-        return enough
-    return lambda beliefs: enough({name: behind_of_truth(one, belief) for name, belief in beliefs.items()})
+def _retold(attack: Attack, of: Callable[[Belief], Belief], targets: Targets) -> Attack:
+    """The attack with every belief as told of these targets."""
+    attackers, without = ({name: of(b) for name, b in some.items()} for some in (attack.attackers, attack.without))
+    return replace(attack, learner=of(attack.learner), attackers=attackers, without=without, targets=targets)
 
 
 def _key(name: str, number: int) -> str:
@@ -331,30 +314,23 @@ def _run_joined(
     release: Release,
     targets: Targets,
     attackers: Mapping[str, Attacker],
-    prior: Prior | None,
-    engine: Engine | None,
-    chains: Chains | None,
     joined: Sequence[Sequence[str]],
-    more: Mapping[str, Any],
+    options: AttackOptions,
 ) -> Attack:
     """The same over product domains; what is known is described in the release's own attributes."""
     check_targets(release, targets)
     one = join(release, joined, targets.asked)
+    prior, group = options.get("prior"), options.get("group")
     held = Prior.uninformative(release, targets.asked) if prior is None else prior
-    asked = one.targets(targets)
-    group = more["group"]
-    # Starts speak of the release's own attributes, not of their combinations.
-    more = {**more, "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)], "starts": ()}
-    found = run_attack(
-        one.release, asked, attackers, prior=one.prior(held, targets.asked), engine=engine, chains=chains, **more
-    )
-    known = describe_targets(release, targets)
-    said = {
-        name: replace(belief, threat=replace(belief.threat, target=known)) for name, belief in found.attackers.items()
+    inside: AttackOptions = {
+        **options,
+        "prior": one.prior(held, targets.asked),
+        "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)],
+        "starts": (),  # they speak of the release's own attributes, not of their combinations
     }
-    learner = replace(found.learner, threat=replace(found.learner.threat, target=known))
-    without = {n: replace(b, threat=replace(b.threat, target=known)) for n, b in found.without.items()}
-    return replace(found, learner=learner, attackers=said, targets=targets, without=without)
+    found = run_attack(one.release, one.targets(targets), attackers, **inside)
+    known = describe_targets(release, targets)
+    return _retold(found, lambda belief: replace(belief, threat=replace(belief.threat, target=known)), targets)
 
 
 def run_channel_attack(

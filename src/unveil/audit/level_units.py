@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.kernels.supersets import large_supersets
 from unveil.privacy.models import NTCloseness, PrivacyModel, Reference, StrictNTCloseness, Supersets, TCloseness
@@ -168,8 +168,7 @@ def _ladders(release: Release, index: int) -> list[NDArray[np.int64]]:
     block = release.block_of(index)
     beside = [i for i in block.attributes if release.attributes[i].role is Role.QUASI_IDENTIFIER]
     unit = row_numbers([block.group, *(block.region(i) for i in beside)])
-    entry = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
-    entry[unit] = np.arange(len(unit))
+    entry = example_rows(unit)
     ladders = []
     for i in beside:
         region = block.region(i)[entry].astype(np.int64)

@@ -13,11 +13,11 @@ from unveil.attackers.posterior.roster import put_apart, with_roster
 from unveil.audit.document import Finding, amount
 from unveil.audit.level_units import Units, worst_over_lattice
 from unveil.data.attribute import Attribute, Role
-from unveil.data.belief import Known, Targets
 from unveil.data.display import Display, Summary
 from unveil.data.mixture import mixture_of
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, example_rows, row_numbers
 from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, UsageError
 from unveil.privacy.distances import DISTANCES
 from unveil.privacy.knowledge.kernel import Kernel
@@ -264,7 +264,7 @@ def groups_and_members(
     if len(release.blocks) > 1 and group is None:
         seen = put_apart(release, asked).release
     else:
-        seen = with_roster(release, _everybody(release, asked, table, group)).release
+        seen = with_roster(release, targets_of_table(table, release, asked, group=group)).release
     groups = PeopleGroups.of(seen, asked)
     single = seen.regions[asked].single()[groups.item]
     counts = np.zeros((seen.groups, release.attributes[asked].codes), dtype=np.int64)
@@ -285,21 +285,13 @@ def groups_and_population(release: Release, population: Table) -> tuple[NDArray[
     block = release.blocks[0]
     if len(release.blocks) > 1 or not known:
         raise NotApplicable("a population can be counted only where quasi-identifiers are published in one block")
-    columns = [population.columns[population.index(release.attributes[i].name)] for i in known]
-    for i in known:
-        mine = release.attributes[i]
-        if population.attributes[population.index(mine.name)].values != mine.values:
-            raise UsageError(
-                f"the population's domain of {mine.name} is not the release's; declare the domain in the schema"
-            )
+    columns = [population.column_of(release.attributes[i], "the population") for i in known]
     number = row_numbers(columns)
     people = np.bincount(number)
-    row = np.zeros(len(people), dtype=np.int64)
-    row[number] = np.arange(len(number))
+    row = example_rows(number)
     codes = [column[row] for column in columns]
     kind = row_numbers([block.region(i) for i in known])
-    entry = np.zeros(int(kind.max()) + 1, dtype=np.int64)
-    entry[kind] = np.arange(len(kind))
+    entry = example_rows(kind)
     size = np.bincount(kind, weights=block.count).astype(np.int64)
     found = np.zeros(len(size), dtype=np.int64)
     for unit in range(len(size)):
@@ -310,13 +302,3 @@ def groups_and_population(release: Release, population: Table) -> tuple[NDArray[
             inside &= mask[code]
         found[unit] = people[inside].sum()
     return size[:, None], Reference(np.ones(1, dtype=np.int64), population=found)
-
-
-def _everybody(release: Release, asked: int, table: Table, group: NDArray[np.integer] | None) -> Targets:
-    known = {}
-    for index in release.with_role(Role.QUASI_IDENTIFIER):
-        mine = release.attributes[index]
-        if table.attributes[table.index(mine.name)].values != mine.values:
-            raise UsageError(f"the original's domain of {mine.name} is not the release's; declare it in the schema")
-        known[index] = Known.exactly(mine, table.columns[table.index(mine.name)])
-    return Targets(asked, known, table.rows, None if group is None else np.asarray(group, dtype=np.int64))

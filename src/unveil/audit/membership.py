@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.document import Finding, number
+from unveil.audit.words import percent
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate, Targets
 from unveil.data.release import Release
@@ -238,12 +239,12 @@ def _words(
     first = _said(asked)
     largest = reader.largest(degree, inside).value
     words = (
-        f"{first}. Someone who gave a person in it a chance of {_percent(reader.prior)} of being there gives at most "
-        f"{_percent(largest)} after "
+        f"{first}. Someone who gave a person in it a chance of {percent(reader.prior)} of being there gives at most "
+        f"{percent(largest)} after "
         f"{'counting the groups that the person matches' if inside is None else 'reading it beside the population'}."
     )
     if inside is not None and inside.certain:
-        words += f" {_percent(inside.certain)} of its people are certain to be in it: nobody else could fill its rows."
+        words += f" {percent(inside.certain)} of its people are certain to be in it: nobody else could fill its rows."
     if curves:
         words += _told_words(curves)
     if "known" in fakes and not fakes["known"].fake.value:
@@ -256,9 +257,9 @@ def _told_words(told: Mapping[str, ScoreQuality]) -> str:
     """How members are told from controls, by the best score."""
     best = max(told.values(), key=lambda one: one.auc.value)
     return (
-        f" Of a member and a control, the member is picked out with a chance of {_percent(best.auc.value)}; "
+        f" Of a member and a control, the member is picked out with a chance of {percent(best.auc.value)}; "
         "a coin does it with 50%. With one control in 100 accused wrongly, "
-        f"{_percent(best.found['1_in_100'].value)} of the members are found."
+        f"{percent(best.found['1_in_100'].value)} of the members are found."
     )
 
 
@@ -266,10 +267,6 @@ def _said(asked: MembershipQuestion) -> str:
     """What the schema says of being in the table."""
     words = {True: "Being in the table is sensitive", False: "Being in the table is said to be harmless"}
     return "Being in the table is not said to be sensitive" if asked.sensitive is None else words[asked.sensitive]
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share <= 0.99 else f"{share:.1%}"
 
 
 def _charts(

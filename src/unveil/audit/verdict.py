@@ -5,6 +5,7 @@ steward who knows better waives a kind by name, with a reason that is printed be
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from unveil.audit.document import DocumentPart, Finding, Verdict
@@ -191,9 +192,9 @@ def judgement_of(
     surely exceeded.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, remake or Remake(), ended))
+    judged = _Release(release, mine, leaks, reasons, answered or {}, people, remake or Remake(), ended)
     kinds = []
-    for row in rows:
+    for row in judged.rows(sensitive):
         update: dict[str, Any] = {}
         if row.verdict == "within" and narrowed and row.kind in ("singling out", "linking", "inference", "background"):
             update = {"verdict": "not judged", "sentence": f"Within, but only {narrowed}."}
@@ -230,106 +231,83 @@ def _called(row: KindVerdict) -> str:
     return row.kind if row.attribute is None else f"{row.kind} of {row.attribute}"
 
 
-def _rows(
-    release: str,
-    findings: Sequence[Finding],
-    sensitive: Sequence[str],
-    leaks: Sequence[Leak] | None,
-    reasons: Mapping[tuple[Kind, str | None], str],
-    answered: Mapping[Kind, str],
-    people: int,
-    remake: Remake,
-    ended: Collection[tuple[str | None, str | None]],
-) -> Iterator[KindVerdict]:
-    found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
-    open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
-    if leaks is None:
-        yield KindVerdict(release=release, kind="file", verdict="not judged", sentence=reasons["file", None])
-    else:
-        bad = found_in_file or open_in_file
-        yield KindVerdict(
-            release=release,
-            kind="file",
-            verdict="exceeded" if found_in_file else "inconclusive" if open_in_file else "within",
-            sentence=" ".join(leak.sentence for leak in bad[:3]) or "Columns, order and spelling give nothing away.",
-            fix=fix_of_leaks(bad[:3], remake),
-        )
-    for kind in KINDS:
-        if kind == "file":
-            continue
-        places: list[str | None] = [None]
-        if kind == "inference":  # also of what is asked about in turn, and of attributes together
-            others = [
-                f.attribute
-                for f in findings
-                if kind_of_finding(f) == kind
-                and f.attribute not in sensitive
-                # A quasi-identifier that nothing tells is no row of its own.
-                and (f.measure != IN_TURN or f.verdict != "within")
-            ]
-            places = [*sensitive, *dict.fromkeys(others)] or [None]
-        for attribute in places:
-            mine = [
-                f for f in findings if kind_of_finding(f) == kind and (kind != "inference" or f.attribute == attribute)
-            ]
-            told = [leak for leak in found_in_file if leak.kind == kind and (attribute is None or len(places) == 1)]
-            yield _row(
-                release,
-                kind,
-                attribute,
-                mine,
-                told,
-                reasons.get((kind, attribute)),
-                answered.get(kind),
-                people,
-                remake,
-                ended,
+@dataclass(frozen=True, slots=True)
+class _Release:
+    """What one release is judged by."""
+
+    name: str
+    findings: Sequence[Finding]
+    leaks: Sequence[Leak] | None
+    reasons: Mapping[tuple[Kind, str | None], str]
+    answered: Mapping[Kind, str]
+    people: int
+    remake: Remake
+    ended: Collection[tuple[str | None, str | None]]
+
+    def rows(self, sensitive: Sequence[str]) -> Iterator[KindVerdict]:
+        """Every kind, inference by attribute."""
+        found_in_file = [leak for leak in self.leaks or () if leak.severity == "exceeded"]
+        open_in_file = [leak for leak in self.leaks or () if leak.severity == "suspicious"]
+        if self.leaks is None:
+            said = self.reasons["file", None]
+            yield KindVerdict(release=self.name, kind="file", verdict="not judged", sentence=said)
+        else:
+            bad = found_in_file or open_in_file
+            yield KindVerdict(
+                release=self.name,
+                kind="file",
+                verdict="exceeded" if found_in_file else "inconclusive" if open_in_file else "within",
+                sentence=" ".join(leak.sentence for leak in bad[:3])
+                or "Columns, order and spelling give nothing away.",
+                fix=fix_of_leaks(bad[:3], self.remake),
             )
+        for kind in (kind for kind in KINDS if kind != "file"):
+            places: list[str | None] = [None]
+            held = [f for f in self.findings if kind_of_finding(f) == kind]
+            if kind == "inference":  # also of what is asked about in turn, and of attributes together
+                # A quasi-identifier that nothing tells is no row of its own.
+                others = [f for f in held if f.measure != IN_TURN or f.verdict != "within"]
+                places = [*dict.fromkeys([*sensitive, *(f.attribute for f in others)])] or [None]
+            for attribute in places:
+                mine = [f for f in held if kind != "inference" or f.attribute == attribute]
+                told = [leak for leak in found_in_file if leak.kind == kind and (attribute is None or len(places) == 1)]
+                yield self._row(kind, attribute, mine, told)
 
-
-def _row(
-    release: str,
-    kind: Kind,
-    attribute: str | None,
-    findings: Sequence[Finding],
-    leaks: Sequence[Leak],
-    reason: str | None,
-    answer: str | None,
-    people: int,
-    remake: Remake,
-    ended: Collection[tuple[str | None, str | None]],
-) -> KindVerdict:
-    """One kind from its limits, from the file's own leaks, and from what could not be asked."""
-    place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
-    verdict = worst(f.verdict for f in findings)
-    if leaks:
-        fix = fix_of_leaks(list(leaks), remake)
-        return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fix)
-    if verdict == "exceeded":
-        exceeded = [f for f in findings if f.verdict == "exceeded"]
-        own = [f for f in exceeded if kind_of(f.reader or "") != PANEL]  # told first: the panel varies them
-        worst_one = max(own or exceeded, key=lambda f: (_excess(f), f.statistic or ""))
-        fix = fix_of_finding(kind, worst_one, remake)
-        # Whether a quasi-identifier that can be told is a secret, only the steward can say.
-        word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"
-        told = sentence_of(worst_one, people, at_least=(worst_one.attribute, worst_one.reader) in ended)
-        return KindVerdict(**place, verdict=word, sentence=told, fix=fix)
-    stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
-    if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
-        silent = kind in ("membership", "composition") and reason.startswith("Not considered")
-        return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
-    if answer is not None and worst(f.verdict for f in stated) != "inconclusive":
-        return KindVerdict(**place, verdict="within", sentence=answer)
-    if not findings:
-        return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")
-    if verdict == "inconclusive":
-        open_ones = [f for f in findings if f.verdict == "inconclusive"]
-        names = ", ".join(dict.fromkeys(title_of(f) for f in open_ones[:3]))
-        why = "" if reason is None else f" {reason}"
-        return KindVerdict(**place, verdict="inconclusive", sentence=f"Not known well enough: {names}.{why}")
-    return KindVerdict(
-        **place, verdict="within", sentence=f"Kept: {'; '.join(dict.fromkeys(f.limit or '' for f in findings))}."
-    )
+    def _row(
+        self, kind: Kind, attribute: str | None, findings: Sequence[Finding], leaks: Sequence[Leak]
+    ) -> KindVerdict:
+        """One kind from its limits, from the file's own leaks, and from what could not be asked."""
+        place: dict[str, Any] = {"release": self.name, "kind": kind, "attribute": attribute}
+        verdict = worst(f.verdict for f in findings)
+        reason, answer = self.reasons.get((kind, attribute)), self.answered.get(kind)
+        if leaks:
+            fix = fix_of_leaks(list(leaks), self.remake)
+            return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fix)
+        if verdict == "exceeded":
+            exceeded = [f for f in findings if f.verdict == "exceeded"]
+            own = [f for f in exceeded if kind_of(f.reader or "") != PANEL]  # told first: the panel varies them
+            worst_one = max(own or exceeded, key=lambda f: (_excess(f), f.statistic or ""))
+            fix = fix_of_finding(kind, worst_one, self.remake)
+            # Whether a quasi-identifier that can be told is a secret, only the steward can say.
+            word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"
+            told = sentence_of(worst_one, self.people, at_least=(worst_one.attribute, worst_one.reader) in self.ended)
+            return KindVerdict(**place, verdict=word, sentence=told, fix=fix)
+        stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
+        if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
+            silent = kind in ("membership", "composition") and reason.startswith("Not considered")
+            return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
+        if answer is not None and worst(f.verdict for f in stated) != "inconclusive":
+            return KindVerdict(**place, verdict="within", sentence=answer)
+        if not findings:
+            return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")
+        if verdict == "inconclusive":
+            open_ones = [f for f in findings if f.verdict == "inconclusive"]
+            names = ", ".join(dict.fromkeys(title_of(f) for f in open_ones[:3]))
+            why = "" if reason is None else f" {reason}"
+            return KindVerdict(**place, verdict="inconclusive", sentence=f"Not known well enough: {names}.{why}")
+        return KindVerdict(
+            **place, verdict="within", sentence=f"Kept: {'; '.join(dict.fromkeys(f.limit or '' for f in findings))}."
+        )
 
 
 def _excess(finding: Finding) -> float:

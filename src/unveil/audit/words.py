@@ -11,7 +11,7 @@ from unveil.audit.asking import Answers
 from unveil.audit.document import Finding, Number
 from unveil.data.belief import Belief
 
-__all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
+__all__ = ["NOT_TESTED", "main_attacker", "not_tested", "percent", "sentence", "wp29"]
 
 BACKGROUND = "Readers who know other people's sensitive values, or negative and background rules, were not tested."
 TOGETHER = "Several releases of one table were not read together."
@@ -47,7 +47,7 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
         return (
             f"Without the original nobody's {attribute} is known here, so how often a reader is right is unknown. "
             f"What this file teaches about people in general makes a reader at least 80% sure of "
-            f"{_percent(sure[0])} of them; knowing that they are in it, of {_percent(sure[1])}."
+            f"{percent(sure[0])} of them; knowing that they are in it, of {percent(sure[1])}."
         )
     rows = np.arange(people)
     right = [_right(belief, found.truth) for belief in (found.learner, found.attackers[name])]
@@ -60,7 +60,7 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
     assert found.held is not None
     mode = float(found.held.max() / found.held.sum())
     return (
-        f"Naming the most frequent {attribute} is right for {_percent(mode)}. What this file teaches about people in "
+        f"Naming the most frequent {attribute} is right for {percent(mode)}. What this file teaches about people in "
         f"general lets somebody who is not told who is in it guess {right[0]} right. Knowing that a person "
         f"is in it makes that {right[1]}; for {many} {noun}{of} the true value becomes at least twice as "
         "likely."
@@ -71,11 +71,12 @@ def _right(belief: Belief, truth: NDArray[np.integer]) -> str:
     """How many are guessed right; the ends of the interval where it is wide, as where readings tie."""
     found = risk.global_threat(belief, truth)
     if found.high - found.low <= WIDE:
-        return _percent(found.value)
-    return f"{_percent(found.low)} to {_percent(found.high)}"
+        return percent(found.value)
+    return f"{percent(found.low)} to {percent(found.high)}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Of people, in a sentence: a decimal where it is near nobody or everybody."""
     return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share <= 0.99 else f"{share:.1%}"
 
 
@@ -206,4 +207,4 @@ def _not_tested(words: str) -> dict[str, Any]:
 
 
 def _number(value: Number) -> str:
-    return "unknown" if value is None else "∞" if isinstance(value, str) else _percent(value)
+    return "unknown" if value is None else "∞" if isinstance(value, str) else percent(value)

@@ -24,7 +24,7 @@ from unveil.cli.list import list_
 from unveil.cli.output import harmless, never_silent, say, silence
 from unveil.cli.schema import schema
 from unveil.cli.studio import studio
-from unveil.errors import LimitError, Stopped, UnveilError, without_secrets
+from unveil.errors import LimitError, Stopped, UnveilError, failed_at, without_secrets
 from unveil.formats.glass import start_early
 
 __all__ = ["app", "main"]
@@ -197,10 +197,7 @@ def _crashed(error: BaseException) -> int:
         import traceback
 
         traceback.print_exception(error)
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    place = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    place = f" at {at}" if (at := failed_at(error)) else ""
     say(
         f"unveil: internal error{place}: {type(error).__name__}: {str(error)[:200]}. Please report this line and the "
         "command (check that it shows no data); UNVEIL_TRACEBACK=1 prints more"

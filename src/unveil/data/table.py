@@ -16,7 +16,7 @@ from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release, example_rows, row_numbers
 from unveil.data.schema import Schema
 from unveil.data.texts import names_people
-from unveil.errors import TableError, shown
+from unveil.errors import TableError, UsageError, shown
 
 __all__ = ["MOST_COUNTED", "CodedColumn", "Table", "check_table_columns", "code_table"]
 
@@ -77,6 +77,13 @@ class Table(AttributeList):
     def rows(self) -> int:
         """How many rows there are: people, unless they are counted."""
         return len(self.columns[0])
+
+    def column_of(self, attribute: Attribute, of: str = "the original") -> NDArray[np.unsignedinteger]:
+        """(rows,) the codes of an attribute of a release; an error if its domain here is another."""
+        index = self.index(attribute.name)
+        if self.attributes[index].values != attribute.values:
+            raise UsageError(f"{of}'s domain of {attribute.name} is not the release's; declare it in the schema")
+        return self.columns[index]
 
     @property
     def people(self) -> int:

@@ -30,8 +30,6 @@ def targets_of_table(
         index = release.index(name)
         if index == asked:
             raise UsageError(f"{name} is asked about, so it cannot be known")
-        mine, theirs = table.attributes[table.index(name)], release.true_attributes[index]
-        if mine.values != theirs.values:
-            raise UsageError(f"the original's domain of {name} is not the release's; declare it in the schema")
-        found[index] = Known.exactly(theirs, table.columns[table.index(name)], wrong)
+        attribute = release.true_attributes[index]
+        found[index] = Known.exactly(attribute, table.column_of(attribute), wrong)
     return Targets(asked, found, table.rows, None if group is None else np.asarray(group, dtype=np.int64))

@@ -32,12 +32,10 @@ __all__ = [
     "confident_right",
     "group_belief",
     "overall_belief",
-    "privacy_breach_distance",
-    "privacy_breach_distance_max",
-    "privacy_breach_distance_share",
     "privacy_loss",
     "privacy_loss_max",
     "privacy_loss_mean",
+    "privacy_loss_share",
     "value_bound",
     "value_bound_share",
 ]
@@ -115,33 +113,6 @@ def confident_right(
     return stepped(right, belief, over=_mean, least=0.0, most=1.0)
 
 
-def privacy_breach_distance(
-    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Geometry | None = None
-) -> Floats:
-    """(people,) distance of the belief from the one held before: below b for privacy (Kifer 2009, definition 1)."""
-    return privacy_loss(attacker, prior, distance=distance, ground=ground)
-
-
-def privacy_breach_distance_max(
-    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Geometry | None = None
-) -> Estimate:
-    """The largest distance between the beliefs before and after: definition 1 holds for every b above it."""
-    return privacy_loss_max(attacker, prior, distance=distance, ground=ground)
-
-
-def privacy_breach_distance_share(
-    attacker: Belief,
-    prior: Belief,
-    distance: Distance | str = "variational",
-    ground: Geometry | None = None,
-    *,
-    at_least: float,
-) -> Estimate:
-    """Share of people whose privacy is not maintained: their distance is at least this b."""
-    measure, around = _measured(attacker, prior, distance, ground)
-    return estimated_share(lambda a, b: reaches(measure(a, b, around), at_least), attacker, prior)
-
-
 def privacy_loss(
     belief: Belief, before: Belief, *, distance: Distance | str = "js", ground: Geometry | None = None
 ) -> Floats:
@@ -175,6 +146,19 @@ def privacy_loss_mean(
     if people is not None and (people.shape != (len(belief.probability),) or (people < 0).any() or not people.any()):
         raise UsageError("people must say of each belief for how many it stands, for somebody in all")
     return estimated(lambda a, b: float(np.average(measure(a, b, around), weights=people)), belief, before, least=0.0)
+
+
+def privacy_loss_share(
+    belief: Belief,
+    before: Belief,
+    *,
+    distance: Distance | str = "variational",
+    ground: Geometry | None = None,
+    at_least: float,
+) -> Estimate:
+    """Share of people whose privacy is not maintained: their loss is at least this b (Kifer 2009, definition 1)."""
+    measure, around = _measured(belief, before, distance, ground)
+    return estimated_share(lambda a, b: reaches(measure(a, b, around), at_least), belief, before)
 
 
 def value_bound(belief: Belief, bounds: ArrayLike) -> NDArray[np.bool_]:

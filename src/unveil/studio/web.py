@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from unveil.audit.document import Document
 from unveil.data.schema import Schema, read_schema
-from unveil.errors import UnveilError, UsageError
+from unveil.errors import UnveilError, UsageError, failed_at
 from unveil.report.page import templates
 from unveil.report.translation import translated
 from unveil.studio.documents import Drawn, drawn_of
@@ -168,10 +168,6 @@ async def _answered(request: Request, act: Callable[[], Response]) -> Response:
         status = 400 if isinstance(error, UsageError) else 422
         return screen(request, "fault", status=status, said=str(error).replace(f"{folder}/", ""))
     except Exception as error:  # the place only: a message may hold values
-        last = error.__traceback__
-        while last is not None and last.tb_next is not None:
-            last = last.tb_next
-        place = "" if last is None else f"{last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno}"
-        said = f"internal error at {place}: {type(error).__name__}"
+        said = f"internal error at {failed_at(error)}: {type(error).__name__}"
         print(f"unveil studio: {said}", file=sys.stderr)
         return screen(request, "fault", status=500, said=said)

@@ -1,14 +1,11 @@
 """What measures share: which attribute is meant, and whether release and table speak of the same one."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unveil.data.attribute import Role
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
 
-__all__ = ["asked_attribute", "check_pair", "column_of"]
+__all__ = ["asked_attribute", "check_pair"]
 
 
 def asked_attribute(release: Release, name: str | None) -> int:
@@ -24,18 +21,7 @@ def asked_attribute(release: Release, name: str | None) -> int:
     return sensitive[0]
 
 
-def column_of(table: Table, release: Release, attribute: int) -> NDArray[np.unsignedinteger]:
-    """The table's codes of an attribute of the release; an error if their domains differ."""
-    published = release.attributes[attribute]
-    index = table.index(published.name)
-    if table.attributes[index].values != published.values:
-        raise UsageError(
-            f"{published.name} has one domain in the table and another in the release; read both by one schema"
-        )
-    return table.columns[index]
-
-
 def check_pair(release: Release, table: Table) -> None:
     """Release and table must have the same domains. A release may have dropped rows: then it is the worse for it."""
-    for index in range(len(release.attributes)):
-        column_of(table, release, index)
+    for attribute in release.attributes:
+        table.column_of(attribute)

@@ -13,7 +13,7 @@ from unveil.data.regions import Regions
 from unveil.data.release import Block, Release
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
-from unveil.utility._asked import asked_attribute, column_of
+from unveil.utility._asked import asked_attribute
 from unveil.utility.queries import mean_of_draws
 
 __all__ = ["Encoding", "Model", "classification_accuracy", "classification_accuracy_held_out", "random_linkings"]
@@ -81,10 +81,10 @@ def classification_accuracy_held_out(
     features, _ = _encoded(
         [release.attributes[i] for i in others],
         [Regions.singles(release.attributes[i].codes) for i in others],
-        [column_of(held_out, release, i).astype(np.int64) for i in others],
+        [held_out.column_of(release.attributes[i]).astype(np.int64) for i in others],
         encoding,
     )
-    truth = column_of(held_out, release, asked).astype(np.int64)
+    truth = held_out.column_of(release.attributes[asked]).astype(np.int64)
     right = np.zeros(held_out.rows)
     for rows in readings:
         known = np.flatnonzero(rows.label >= 0)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.regions import Regions
-from unveil.data.release import Block, Release, distinct_rows, row_numbers
+from unveil.data.release import Block, Release, distinct_rows, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.kernels.expected import match_points
-from unveil.utility._asked import check_pair, column_of
+from unveil.utility._asked import check_pair
 
 __all__ = ["kl_divergence"]
 
@@ -27,8 +27,8 @@ def kl_divergence(release: Release, table: Table, *, attributes: Sequence[str] |
     """
     check_pair(release, table)
     chosen = _chosen(release, table, attributes)
-    row, count = distinct_rows([column_of(table, release, i) for i in chosen])
-    points = [column_of(table, release, i)[row].astype(np.int64) for i in chosen]
+    row, count = distinct_rows([table.column_of(release.attributes[i]) for i in chosen])
+    points = [table.column_of(release.attributes[i])[row].astype(np.int64) for i in chosen]
     expected = _expected(release, chosen, points)
     p, suggested = count / table.rows, expected / release.rows
     if (suggested <= 0).any():
@@ -57,8 +57,7 @@ def _expected(release: Release, chosen: list[int], points: list[NDArray[np.int64
         if places:
             own = [points[place] for place in places]
             number = row_numbers(own)
-            first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-            first[number] = np.arange(len(number))
+            first = example_rows(number)
             fits.append(_fits(release, block, [chosen[place] for place in places], [column[first] for column in own]))
             numbers.append(number)
     # Pairs of point and group from the block that leaves the fewest; the other blocks are looked up in these.
@@ -89,8 +88,7 @@ def _fits(release: Release, block: Block, chosen: list[int], points: list[NDArra
 
     columns = [block.cells[:, block.attributes.index(i)].astype(np.int64) for i in chosen]
     number = row_numbers(columns)
-    first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     cell = np.stack([column[first] for column in columns], axis=1)
     known = np.stack(points, axis=1)
     target, place = _matched([release.regions[i] for i in chosen], cell, known)

@@ -16,7 +16,6 @@ from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import UsageError
 
 __all__ = ["faithfulness", "original_as"]
 
@@ -69,14 +68,7 @@ def faithfulness(
 
 def original_as(release: Release, table: Table) -> Release:
     """The original with the release's attributes: every row a group of its own, every cell a value."""
-    columns = []
-    for attribute in release.attributes:
-        index = table.index(attribute.name)
-        if table.attributes[index].values != attribute.values:
-            raise UsageError(
-                f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
-            )
-        columns.append(table.columns[index])
+    columns = [table.column_of(attribute) for attribute in release.attributes]
     part = BlockRows(tuple(range(len(columns))), np.arange(table.rows), tuple(columns))
     return build_release(release.attributes, [Regions.singles(a.codes) for a in release.attributes], [part])[0]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
 from unveil.data.regions import Regions
-from unveil.data.release import Block, Release, distinct_rows, row_numbers
+from unveil.data.release import Block, Release, distinct_rows, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.kernels.expected import fit_groups, fit_regions
@@ -129,7 +129,7 @@ def _accepted(predicates: Predicates, attribute: str) -> Floats:
 def _table_part(table: Table, predicates: Predicates, asked: int | None) -> _BlockCells:
     """The table as one block of single values, equal rows as one."""
     places = [p for p, a in enumerate(predicates.attributes) if asked is None or a.name != table.attributes[asked].name]
-    columns = [_own_column(table, predicates.attributes[p]) for p in places]
+    columns = [table.column_of(predicates.attributes[p]) for p in places]
     row, count = distinct_rows([*columns, *([table.columns[asked]] if asked is not None else [])])
     region = np.zeros(len(row), np.int64) if asked is None else table.columns[asked][row].astype(np.int64)
     regions = tuple(Regions.singles(predicates.attributes[p].codes) for p in places)
@@ -137,13 +137,6 @@ def _table_part(table: Table, predicates: Predicates, asked: int | None) -> _Blo
     nothing = np.zeros(len(row), np.int64)
     each = np.arange(len(row), dtype=np.int64)
     return _BlockCells(tuple(places), regions, cell.astype(np.int32), each, nothing, region, count.astype(np.float64))
-
-
-def _own_column(table: Table, attribute: Attribute) -> NDArray[np.unsignedinteger]:
-    index = table.index(attribute.name)
-    if table.attributes[index].values != attribute.values:
-        raise UsageError(f"the predicates know another domain of {attribute.name} than the table")
-    return table.columns[index]
 
 
 def _release_part(
@@ -168,8 +161,7 @@ def _release_part(
     holds = asked is not None and asked in block.attributes
     region = block.region(asked).astype(np.int64) if holds and asked is not None else np.zeros_like(group)
     entry = row_numbers([group, number[block.cell], region])
-    first = np.zeros(int(entry.max()) + 1, dtype=np.int64)
-    first[entry] = np.arange(len(entry))
+    first = example_rows(entry)
     count = np.bincount(entry, weights=block.count).astype(np.float64)
     regions = tuple(release.regions[i] for i in indices)
     return _BlockCells(tuple(places), regions, cell, number[block.cell][first], group[first], region[first], count)

@@ -202,22 +202,24 @@ def test_confident_and_right() -> None:
 
 
 def test_definition_1_of_kifer() -> None:
-    found = risk.privacy_breach_distance(ATTACKER, LEARNER)
+    found = risk.privacy_loss(ATTACKER, LEARNER, distance="variational")
     assert found == pytest.approx([0.25, 0.2, 0, 0.75])
-    assert risk.privacy_breach_distance(ATTACKER, LEARNER, total_variation).tolist() == found.tolist()
-    assert risk.privacy_breach_distance_max(ATTACKER, LEARNER).value == pytest.approx(0.75)
-    assert risk.privacy_breach_distance_share(ATTACKER, LEARNER, at_least=0.2).value == 0.75
-    ordered = risk.privacy_breach_distance(certain([0, 0], 3), certain([1, 2], 3), "ordered")
+    assert risk.privacy_loss(ATTACKER, LEARNER, distance=total_variation).tolist() == found.tolist()
+    assert risk.privacy_loss_max(ATTACKER, LEARNER, distance="variational").value == pytest.approx(0.75)
+    assert risk.privacy_loss_share(ATTACKER, LEARNER, at_least=0.2).value == 0.75
+    ordered = risk.privacy_loss(certain([0, 0], 3), certain([1, 2], 3), distance="ordered")
     assert ordered.tolist() == [0.5, 1]
-    assert risk.privacy_breach_distance_max(certain([0], 2), certain([1], 2), "kl").value == np.inf
-    tree = risk.privacy_breach_distance(certain([0, 0], 4), certain([1, 2], 4), "hierarchical", geometry_of(disease()))
+    assert risk.privacy_loss_max(certain([0], 2), certain([1], 2), distance="kl").value == np.inf
+    tree = risk.privacy_loss(
+        certain([0, 0], 4), certain([1, 2], 4), distance="hierarchical", ground=geometry_of(disease())
+    )
     assert tree.tolist() == [0.5, 1]
     with pytest.raises(UsageError, match="about 4 values, the beliefs about 3"):
-        risk.privacy_breach_distance(ATTACKER, LEARNER, "hierarchical", geometry_of(disease()))
+        risk.privacy_loss(ATTACKER, LEARNER, distance="hierarchical", ground=geometry_of(disease()))
     with pytest.raises(UsageError, match="unknown distance"):
-        risk.privacy_breach_distance(ATTACKER, LEARNER, "far")
+        risk.privacy_loss(ATTACKER, LEARNER, distance="far")
     with pytest.raises(UsageError, match="needs a hierarchy"):
-        risk.privacy_breach_distance_max(ATTACKER, LEARNER, "hierarchical", Geometry())
+        risk.privacy_loss_max(ATTACKER, LEARNER, distance="hierarchical", ground=Geometry())
 
 
 def test_definition_2_of_kifer() -> None:

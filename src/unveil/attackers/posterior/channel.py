@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.averages import Averages, Running, belief_of, watched
 from unveil.attackers.posterior.convergence import Chains
 from unveil.data.belief import Belief, Threat
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.data.rows import SUPPRESSED, PublishedRows
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
@@ -238,8 +238,7 @@ def channel_beliefs(
     chains = Chains() if chains is None else chains
     model = _Model.of(masked, asked, alpha, beta)
     number = row_numbers([np.asarray(codes, dtype=np.int64) for codes in known.values()])
-    first = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     people = np.zeros((len(first), len(model.others)), dtype=np.int64)
     knows = np.array([i in known for i in model.others], dtype=bool)
     for a in np.flatnonzero(knows).tolist():

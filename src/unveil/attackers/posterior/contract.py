@@ -17,6 +17,7 @@ from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
 from unveil.attackers.posterior.integrated import integrated_posterior
 from unveil.attackers.posterior.linked import attribute_posteriors, linked_counts
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
+from unveil.attackers.posterior.questions import NotDrawn
 from unveil.data.belief import Belief, Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine
@@ -100,7 +101,7 @@ class Attacker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(NotDrawn):
     """A posterior for attackers who ask for nothing: the release and the prior, and no chains."""
 
     release: Release
@@ -121,21 +122,6 @@ class Unread:
     def method(self) -> str:
         """See Posterior."""
         return "exact"
-
-    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
-        """See Posterior."""
-        return False
-
-    def facts(self) -> dict[str, float | str]:
-        """See Posterior."""
-        return {}
-
-    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] | None = None) -> str:
-        """See Posterior."""
-        return ""
-
-    def finish(self, *, done: bool) -> None:
-        """See Posterior."""
 
 
 def check_prior(release: Release, asked: int, prior: Prior) -> None:

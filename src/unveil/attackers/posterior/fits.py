@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Known, Targets
 from unveil.data.regions import Regions
-from unveil.data.release import Block, Release, row_numbers
+from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels.incidence import count_fits, grow_cells, list_fits
 
@@ -128,8 +128,7 @@ def _matching_entries(
     """Targets and entries whose known attributes all overlap, by way of the distinct cells of these attributes."""
     columns = [block.region(i).astype(np.int64) for i in known]
     number = row_numbers(columns)
-    first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     cell = np.stack([column[first] for column in columns], axis=1)
     asked = np.stack([targets.known[i].of_target for i in known], axis=1)
     target, place = _match(release, known, targets, asked, cell)
@@ -385,8 +384,7 @@ def merged_block(block: Block, attributes: tuple[int, ...]) -> Block:
     columns = [block.region(i) for i in attributes]
     number = row_numbers(columns)
     count = np.bincount(number, weights=block.count).astype(np.int64)
-    first = np.empty(len(count), dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     cells = np.stack([column[first] for column in columns], axis=1)
     return Block(attributes, cells, np.array([0, len(count)]), np.arange(len(count), dtype=np.int32), count)
 

@@ -5,7 +5,7 @@ Two sensitive values and one matched attribute of two codes have two parameters.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from unveil.attackers.posterior.chain import Draw
 from unveil.attackers.posterior.chain_facts import Reading, parted, readings_in_words
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
-from unveil.attackers.posterior.questions import HiddenAnswers
+from unveil.attackers.posterior.questions import HiddenAnswers, NotDrawn
 from unveil.attackers.posterior.tempering import Likelihood
 from unveil.data.belief import Targets
 from unveil.engine import Engine
@@ -38,8 +38,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IntegratedPosterior(HiddenAnswers):
-    """Places of the parameters with their weights."""
+class IntegratedPosterior(NotDrawn, HiddenAnswers):
+    """Places of the parameters with their weights: every place has its own, so no start can find another."""
 
     model: HiddenModel
     engine: Engine
@@ -48,11 +48,7 @@ class IntegratedPosterior(HiddenAnswers):
     grid: int  # nodes of an axis
     distinct: DistinctTargets = field(default_factory=DistinctTargets)
     found: dict[tuple[str, int], tuple[Targets, Floats]] = field(default_factory=dict)
-
-    @property
-    def reusable(self) -> bool:
-        """See Posterior."""
-        return True
+    reusable: bool = True
 
     def joint_mean(self, targets: Targets) -> Floats:
         """See Posterior."""
@@ -79,10 +75,6 @@ class IntegratedPosterior(HiddenAnswers):
         """See Posterior."""
         return "integrated"
 
-    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
-        """See Posterior."""
-        return False
-
     def readings(self, targets: Targets) -> list[Reading]:
         """Readings of the release that differ, the likeliest first, and what each alone would have one believe."""
         at = np.searchsorted(np.cumsum(self.weight), (np.arange(STATES) + 0.5) / STATES)
@@ -103,13 +95,6 @@ class IntegratedPosterior(HiddenAnswers):
             said = readings_in_words(self.readings(asked))
             facts |= {"readings": said} if said else {}
         return facts
-
-    def alarm(self, starts: Sequence[Mapping[int, Floats]] | None = None) -> str:
-        """See Posterior: every place has its weight, so no start can find another."""
-        return ""
-
-    def finish(self, *, done: bool) -> None:
-        """See Posterior."""
 
 
 def integrated_posterior(

@@ -1,6 +1,6 @@
 """What is asked of the posterior of hidden links: means over the states of chains, and states that are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +18,28 @@ from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release
 from unveil.errors import Stopped
 
-__all__ = ["HiddenAnswers", "Question", "ThinnedStates", "add_state", "averages_of"]
+__all__ = ["HiddenAnswers", "NotDrawn", "Question", "ThinnedStates", "add_state", "averages_of"]
+
+
+class NotDrawn:
+    """A posterior without chains: nothing can be drawn on, and nothing can have been missed."""
+
+    __slots__ = ()
+
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
+        """See Posterior."""
+        return False
+
+    def facts(self) -> dict[str, float | str]:
+        """See Posterior."""
+        return {}
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] | None = None) -> str:
+        """See Posterior."""
+        return ""
+
+    def finish(self, *, done: bool) -> None:
+        """See Posterior."""
 
 
 class HiddenAnswers:

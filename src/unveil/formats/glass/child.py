@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 
-from unveil.errors import UnveilError
+from unveil.errors import UnveilError, failed_at
 from unveil.formats.glass.answer import finish, pack
 
 __all__ = ["LENGTH", "NO_MEMORY", "STATUS", "received", "serve"]
@@ -111,10 +111,7 @@ def _limit(seconds: float | None, most: int | None) -> None:
 
 def _tell(answer: int, reason: BaseException) -> bool:
     """Say what went wrong in the reader, by its kind and place: its words may hold data."""
-    last = reason.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    place = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    place = f" at {at}" if (at := failed_at(reason)) else ""
     try:
         os.ftruncate(answer, 0)
         os.lseek(answer, 0, os.SEEK_SET)

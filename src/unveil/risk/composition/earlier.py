@@ -293,8 +293,7 @@ def _unmasked(masked: PublishedRows, asked: str, within: Mapping[str, float]) ->
         if whole.any():
             low, high = np.where(whole, 0, low), np.where(whole, attribute.codes - 1, high)
         pair = row_numbers([low, high])
-        first = np.zeros(int(pair.max()) + 1, dtype=np.int64)
-        first[pair] = np.arange(len(pair))
+        first = example_rows(pair)
         regions.append(Regions.intervals(attribute.codes, low[first], high[first]))
         numbers.append(pair)
     everything = tuple(range(len(masked.attributes)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
-from unveil.data.release import Block, Release, row_numbers
+from unveil.data.release import Block, Release, example_rows, row_numbers
 
 __all__ = ["Counts", "EncodedRows", "counts_of", "encoded_rows", "quasi_identifiers"]
 
@@ -71,8 +71,7 @@ def encoded_rows(release: Release, asked: int, target: NDArray[np.integer]) -> E
         more = np.zeros((len(block.cell), len(known)), dtype=bool)
         _mark(release, block, known, target, more, np.ones(len(block.cell), dtype=bool))
         pattern = row_numbers([block.group, *more.T.astype(np.int64)])
-        first = np.zeros(int(pattern.max()) + 1, dtype=np.int64)
-        first[pattern] = np.arange(len(pattern))
+        first = example_rows(pattern)
         share = np.bincount(pattern, weights=block.count) / release.sizes[block.group[first]]
         begin = np.searchsorted(block.group[first], np.arange(release.groups + 1))
         times = np.diff(begin)[group]
@@ -81,8 +80,7 @@ def encoded_rows(release: Release, asked: int, target: NDArray[np.integer]) -> E
         ones = ones[row] | more[first][other]
         group, value, weight = group[row], value[row], weight[row] * share[other]
     number = row_numbers([value, *ones.T.astype(np.int64)])
-    chosen = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
-    chosen[number] = np.arange(len(number))
+    chosen = example_rows(number)
     total = np.asarray(np.bincount(number, weights=weight, minlength=len(chosen)), dtype=np.float64)
     return EncodedRows(ones[chosen], value[chosen], total)
 

@@ -82,10 +82,7 @@ def sampled_disclosure(
     names = _inputs(table, made, "") if known is None else list(known)
     true, seen = _both(table, made, names)
     attributes = [table.attributes[table.index(name)] for name in names]
-    for attribute, name in zip(attributes, names, strict=True):
-        if sample.attributes[sample.index(name)].values != attribute.values:
-            raise UsageError(f"the sample's domain of {name} is not the original's; declare it in the schema")
-    theirs = as_published(attributes, [sample.columns[sample.index(name)] for name in names])
+    theirs = as_published(attributes, [sample.column_of(attribute, "the sample") for attribute in attributes])
     scale = [paired(table, made, name)[1] for name in names]
     label = np.asarray(labels, dtype=np.int64)
     seed = int((Engine(seed=0) if engine is None else engine).named("absent").generator().integers(2**31))

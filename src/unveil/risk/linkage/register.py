@@ -76,14 +76,7 @@ def register_of_tables(tables: Sequence[Table], attributes: Sequence[Attribute])
     """Everybody in several tables, one after the other, by these attributes."""
     known = {}
     for attribute in attributes:
-        codes = []
-        for table in tables:
-            place = table.index(attribute.name)
-            if table.attributes[place].values != attribute.values:
-                raise UsageError(
-                    f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
-                )
-            codes.append(table.columns[place].astype(np.int64))
+        codes = [table.column_of(attribute).astype(np.int64) for table in tables]
         known[attribute.name] = Known.exactly(attribute, np.concatenate(codes))
     return Register(known, sum(table.rows for table in tables))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.fits import block_fits
 from unveil.data.belief import Targets
 from unveil.data.regions import rank_sequences
-from unveil.data.release import Block, Release, row_numbers
+from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.kernels.matching_groups import common_groups
 
@@ -135,8 +135,7 @@ def _cells_of(release: Release, block: Block, targets: Targets) -> tuple[_Cells,
     distinct, number_of_target = replace(targets, known=known).distinct()
     number = row_numbers([block.region(i) for i in known])
     count = int(number.max()) + 1
-    first = np.zeros(count, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     key, inverse = np.unique(number * release.groups + block.group, return_inverse=True)
     rows = np.bincount(inverse, weights=block.count).astype(np.float64)
     shown = Block(
@@ -159,8 +158,7 @@ def _by_cells(cells: _Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
     """Lists of groups, one for all targets who fit the same cells, with how many of them a group holds."""
     kind = rank_sequences(cells.fit_start, cells.fit)
     kinds = int(kind.max(initial=-1)) + 1
-    first = np.zeros(kinds, dtype=np.int64)
-    first[kind] = np.arange(len(kind))
+    first = example_rows(kind)
     owner, fit = _spans(np.arange(kinds), cells.fit_start[first], cells.fit_start[first + 1])
     owner, entry = _spans(owner, cells.start[cells.fit[fit]], cells.start[cells.fit[fit] + 1])
     groups = int(cells.group.max()) + 1

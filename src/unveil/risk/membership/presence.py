@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Estimate, Known, Targets
 from unveil.data.regions import Regions, rank_sequences
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.risk.membership.matching import MatchingProblem, fitting_cells, fitting_groups
 
@@ -74,8 +74,7 @@ def delta_presence(release: Release, population: Targets, people: Targets | None
     # People who fit the same cells of every block are alike; those who fit the same of one block need not be.
     kind = row_numbers([rank_sequences(fitting.start, fitting.unit) for fitting in systems])
     kinds = int(kind.max()) + 1
-    first = np.zeros(kinds, dtype=np.int64)
-    first[kind] = np.arange(len(kind))
+    first = example_rows(kind)
     each = kind[number]
     count = np.bincount(each[: population.count], minlength=kinds).astype(np.float64)
     if people is not None:

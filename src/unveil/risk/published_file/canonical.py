@@ -7,6 +7,7 @@ word. A file that can be written by such a rule holds nothing else in its cells.
 import numpy as np
 
 from unveil.data.attribute import Role
+from unveil.data.release import example_rows
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent, places
 from unveil.risk.published_file.people import people_who_fit
 
@@ -79,9 +80,7 @@ def _several_cells(file: PublishedFile, name: str) -> Leak | None:
     if name not in names:
         names = [*names, name]
     fits, _, kind_of_row, times = people_who_fit(file, names)
-    first = np.zeros(fits.shape[1], dtype=np.int64)
-    first[kind_of_row] = np.arange(file.rows)
-    text = cells.text_of_row[first]
+    text = cells.text_of_row[example_rows(kind_of_row)]
     region = np.where(cells.whole[text], -1, cells.region_of_text[text])
     several = np.zeros(len(fits), dtype=np.int64)
     for number in np.unique(region[region >= 0]).tolist():

@@ -12,7 +12,6 @@ from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, percent, places
 from unveil.risk.published_file.statistics import Narrowed, Prediction, guess, information, narrowed_sets
 from unveil.risk.published_file.together import Told, clues_of, sample_of, tells_most
-from unveil.risk.published_file.windows import sliding_cells
 
 __all__ = ["given_back", "telling_columns"]
 
@@ -301,7 +300,7 @@ def given_back(file: PublishedFile) -> list[Leak]:
                 found.append(leak)
         if not any(name in leak.columns for leak in found):
             found += _sums(file, name, extra, people) or _given_together(file, name, extra, good, truth, people)
-    return found + _left_out(file, extra) + sliding_cells(file)
+    return found + _left_out(file, extra)
 
 
 def _given_together(

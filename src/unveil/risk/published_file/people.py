@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
 
 __all__ = ["people_who_fit", "repeated_people", "rows_of_nobody", "unplaced_people"]
@@ -91,8 +91,7 @@ def _in_few(file: PublishedFile, who: Ids) -> int | None:
 def _kinds(columns: list[Ids]) -> tuple[Ids, Ids]:
     """(kinds,) a row of each kind, and (rows,) the kind of each row."""
     number = row_numbers(columns)
-    first = np.empty(int(number.max()) + 1, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     return first, number
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import UsageError
 
@@ -78,8 +78,7 @@ def count_keys(
         raise UsageError(f"the sampling fraction must be above 0 and at most 1, not {share:g}")
     of_row = row_numbers(columns)
     count = np.bincount(of_row)
-    first = np.empty(len(count), dtype=np.int64)
-    first[of_row] = np.arange(people)
+    first = example_rows(of_row)
     # A weight below 1 would let a cell hold fewer people in the population than in the sample.
     total = count / share if weight is None else np.maximum(np.bincount(of_row, weights=weight), count)
     values = tuple(np.asarray(column[first], dtype=np.int64) for column in columns)
