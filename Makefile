@@ -15,7 +15,7 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql studio check bench papers leaks first-hour accept fuzz docs package constraints verify vulnerabilities clean
+.PHONY: demo test setup chromium postgresql studio check bench papers leaks first-hour accept thorough fuzz docs package constraints verify vulnerabilities clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
@@ -79,8 +79,11 @@ accept: setup
 first-hour: setup
 	@$(BIN)/python -m tests.first_hour
 
+thorough: setup chromium postgresql
+	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
 fuzz: setup
-	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py tests/unit/risk/composition tests/unit/cli/test_second_release.py tests/unit/cli/test_pairs_together.py tests/unit/cli/test_audit_modes.py tests/leaks/test_leaks.py --hypothesis-profile=fuzz -n auto
+	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/risk/composition --hypothesis-profile=fuzz -n auto
 
 docs: $(RUNTIME)
 	@$(INSTALL) --editable '.[docs]'

@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
@@ -29,6 +30,14 @@ settings.load_profile("default")
 
 # The commands are built once, not at every call of the program.
 typer.main.get_command = cache(typer.main.get_command)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are marked `thorough` are those of `make thorough`."""
+    if os.environ.get("UNVEIL_THOROUGH") != "1":
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 def pytest_collection_finish() -> None:

@@ -1,7 +1,7 @@
 """Whoever has the original and every published byte tries to replay what an anonymizer drew; and finds planted seeds.
 
 Candidates are small numbers, every number that is written in the files or lies in their bytes, their hashes and
-checksums, their sizes and their times. Some of each here, all of them in `make fuzz`.
+checksums, their sizes and their times. Some of each here, all of them in `make thorough`.
 """
 
 import hashlib

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from small import QI, SENSITIVE, made_schema, made_table
+from thorough import chosen
 from unveil.audit import read_presets
 from unveil.audit.case import Case
 from unveil.audit.run import judge_measured, measure_releases
@@ -21,7 +22,7 @@ SCHEMA = made_schema(
 ORDER = ("within", "inconclusive", "exceeded")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", chosen(range(6), [0, 5]))
 def test_a_preset_is_never_weaker_than_the_default_limits(seed: int) -> None:
     draw = np.random.default_rng(seed)
     share = draw.dirichlet(np.full(4, (0.3, 3.0)[seed % 2]))

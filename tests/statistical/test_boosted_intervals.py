@@ -6,6 +6,7 @@ What a measure would be on average over such releases is the truth; every releas
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from one_round import attack
 from small import QI, SENSITIVE, made_schema, made_table
@@ -44,6 +45,7 @@ def belief_after(seed: int) -> tuple[Belief, np.ndarray]:
     return attack(Boosted(folds=4, rounds=100), release, targets, engine=Engine(seed=seed, workers=1)), s[:ASKED]
 
 
+@pytest.mark.thorough
 def test_intervals_hold_what_other_groups_would_have_taught() -> None:
     found = [belief_after(seed) for seed in range(RELEASES)]
     truth = found[0][1]

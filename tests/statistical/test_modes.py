@@ -8,7 +8,7 @@ from scipy.special import gammaln
 
 from tests.mode_oracles import by_counts, by_integration, by_kinds, integrated_over, listed
 from tests.modes import WITHHELD, Hidden, blind_tables, misled, tables
-from thorough import chosen
+from thorough import THOROUGH, chosen
 from unveil.attackers import Chains, learn
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
@@ -25,23 +25,18 @@ from unveil.engine import Engine
 TABLES = {table.name: table for table in tables()}
 FEW = [
     "misled",
-    "case-control of two, 40 rows, 0.9",
     "tilted of two, 60 rows",
-    "beta 0.1, 40 rows",
     "three modes, 24 rows",
-    "three codes, 60 rows",
 ]
-SEEDS = [str(seed) for seed in range(10)]
+SEEDS = chosen(range(10), [0])
 QUICK = Chains(burn_in=600, sweeps=600, most_sweeps=600)  # enough to see whether modes are found
 CHEAP = {
     t.name: t for t in (*TABLES.values(), *blind_tables()) if t.rows < 300 and min(listed(t), integrated_over(t)) < 2e5
 }
 CHECKED = [
-    "tilted by 0.3, 240 rows",
     "tilted of two, 60 rows",
     "beta 0.01, 40 rows",
     "three modes, 24 rows",
-    "three values, 180 rows",
     "three codes, 60 rows",
     "four values, two alike, 104 rows",
     "two sets that flip alone, 120 rows",
@@ -107,11 +102,10 @@ def test_withheld_values_are_listed_as_worlds_are() -> None:
 
 
 @pytest.mark.parametrize("name", chosen(list(TABLES), FEW))
-@pytest.mark.parametrize("seed", chosen(SEEDS, ["0"]))
-def test_no_run_is_called_converged_while_it_is_wrong(name: str, seed: str) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_run_is_called_converged_while_it_is_wrong(name: str, seed: int) -> None:
     table = TABLES[name]
-    chains = Chains() if len(chosen(SEEDS, ["0"])) > 1 else QUICK
-    found = run(table, int(seed), chains)
+    found = run(table, seed, Chains() if THOROUGH else QUICK)
     for belief, exact in zip(found.values(), by_counts(table), strict=True):
         error, stated = errors(belief, exact)
         assert not belief.diagnostics.converged or error <= 5 * stated, (error, stated)
@@ -135,7 +129,7 @@ def test_chains_that_nothing_moves_are_tried_from_the_other_side() -> None:
     a, b, c, d = (((x, y),) * 35 for x, y in ((0, 0), (1, 1), (1, 0), (0, 1)))
     large = (*a, *b, *c, *d), (0,) * 70 + (1,) * 70
     beside = Hidden("misled beside a bucket of 140", (*table.groups, large), table.codes)
-    for seed in (0, 1):
+    for seed in chosen([0, 1], [0]):
         found = run(beside, seed, QUICK)["bayesian"]
         assert "by swaps" in found.diagnostics.method
         assert found.probability[0, 0] < 0.3  # of a kind that is a case for 88%
@@ -155,7 +149,7 @@ def test_the_other_side_of_a_single_mode_is_no_alarm() -> None:
 def test_chains_end_right_whatever_the_seed() -> None:
     exact = by_counts(misled())[1]
     assert exact[0, 0] == pytest.approx(0.8808, abs=0.06)
-    for seed in (1, 2):
+    for seed in chosen([1, 2], [1]):
         belief = run(misled(), seed, QUICK)["bayesian"]
         assert np.abs(belief.probability - exact).max() < 0.02
 
@@ -264,7 +258,7 @@ INTEGRATED = [
 ]
 
 
-@pytest.mark.parametrize("name", INTEGRATED)
+@pytest.mark.parametrize("name", chosen(INTEGRATED, INTEGRATED[1:3]))
 def test_two_parameters_are_integrated(name: str) -> None:
     table = TABLES[name]
     for belief, exact in zip(run(table, 0, Chains()).values(), by_counts(table), strict=True):

@@ -114,11 +114,7 @@ def test_linked_releases_equal_enumeration(name: str) -> None:
     check_learner(learned, small, small.targets, held)
 
 
-MATCHED = ["vertical", "three blocks", "sliced with generalised cells", TWICE]
-MATCHED += ["disease suppressed in a bucket, widened in another"]
-
-
-@pytest.mark.parametrize("name", chosen(HIDDEN, MATCHED))
+@pytest.mark.parametrize("name", chosen(HIDDEN, ["sliced with generalised cells"]))
 def test_releases_that_hide_the_link_equal_enumeration(name: str) -> None:
     small = SMALL[name]
     held = smooth_counts(small)

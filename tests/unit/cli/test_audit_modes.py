@@ -59,7 +59,8 @@ def write(folder: Path, table: Hidden) -> float:
 
 def audit(folder: Path, seed: str, limit: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, dict[str, Any]]:
     files = folder / "r.csv", "--original", folder / "o.csv", "--schema", folder / "s.toml"
-    more = "--limit", limit, "--seed", seed, "--json", folder / "a.json"
+    readers = "--attacker", "bayesian", "--background", "no"
+    more = *readers, "--limit", limit, "--seed", seed, "--json", folder / "a.json"
     code, out, _ = run("audit", *files, *more, capsys=capsys)
     return code, out, json.loads((folder / "a.json").read_text())
 

@@ -11,6 +11,7 @@ from assisted_people import HEADER, care_register
 from exports import FRENCH, GERMAN, SURNAMES, Export, hospital_export
 from first_hour import commands, confirm, names_in, walk
 from messy_exports import EXPORTS
+from thorough import chosen
 from unveil import cli
 from unveil.catalog import anonymizer
 from unveil.data.schema import read_schema
@@ -22,7 +23,8 @@ from unveil.formats.tables import read_columns, read_table
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], tuple[int, str]]:
     def run(command: Sequence[str]) -> tuple[int, str]:
-        argv, sys.argv = sys.argv, ["unveil", *command]
+        short = ["--sweeps", "400", "--most-sweeps", "0", "--no-panel"] if command[0] == "audit" else []
+        argv, sys.argv = sys.argv, ["unveil", *command, *short]
         try:
             with pytest.raises(SystemExit) as stopped:
                 cli.main()
@@ -34,16 +36,16 @@ def run(capfd: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], tuple[in
     return run
 
 
-@pytest.mark.parametrize("words", [GERMAN, FRENCH])
+@pytest.mark.parametrize("words", chosen([GERMAN, FRENCH], [FRENCH]))
 def test_five_commands_without_an_error_or_a_name(
     tmp_path: Path, words: Export, run: Callable[[Sequence[str]], tuple[int, str]]
 ) -> None:
-    (tmp_path / "export.csv").write_bytes(hospital_export(400, words, 25))
+    (tmp_path / "export.csv").write_bytes(hospital_export(300, words, 25))
     printed = walk(tmp_path, run)
     assert not names_in(tmp_path, printed)
-    assert any(name in hospital_export(400, words, 25).decode(words.encoding) for name in SURNAMES)
+    assert any(name in hospital_export(300, words, 25).decode(words.encoding) for name in SURNAMES)
     release = (tmp_path / "release.csv").read_bytes()
-    assert release.count(b"\r\n") == 401
+    assert release.count(b"\r\n") == 301
     header, *rows = release.decode(words.encoding).split("\r\n")
     assert header.split(";")[0] == words.header[3]
     assert not {*words.header[:3], *words.header[5:8], words.header[10], words.header[15]} & {*header.split(";")}
@@ -56,14 +58,14 @@ def test_a_spreadsheet_that_somebody_keeps_by_hand(
     tmp_path: Path, run: Callable[[Sequence[str]], tuple[int, str]]
 ) -> None:
     """Titles, totals, typed dates beside real ones, doctors' names, amounts with and without a sign, F and Femmina."""
-    care_register(tmp_path / "export.xlsx", 500)
+    care_register(tmp_path / "export.xlsx", 250)
     printed = walk(tmp_path, run, "export.xlsx#Assistiti")
     assert (
-        "500 rows, spreadsheet, sheet 'Assistiti', names in row 4, 1 short row below the table left out" in printed[0]
+        "250 rows, spreadsheet, sheet 'Assistiti', names in row 4, 1 short row below the table left out" in printed[0]
     )
     assert not names_in(tmp_path, printed)
     found = read_columns(tmp_path / "release.xlsx")
-    assert found.rows == 500
+    assert found.rows == 250
     kept = ["Sesso", "Comune di residenza", "CAP", *HEADER[9:15], "Diagnosi ICD-9", "Dipendenza", "Età"]
     assert list(found.columns) == kept
     schema = read_schema(tmp_path / "schema.toml")

@@ -1,6 +1,6 @@
 """Pairs of releases that are harmless alone and tell who has what together: none may come out within.
 
-Some here, and whatever is said of them in `make fuzz`.
+Some here, and whatever is said of them in `make thorough`.
 """
 
 import csv
