@@ -7,7 +7,7 @@ word. A file that can be written by such a rule holds nothing else in its cells.
 import numpy as np
 
 from unveil.data.attribute import Role
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent
 from unveil.risk.published_file.people import people_who_fit
 
 __all__ = ["unexplained_cells"]
@@ -104,7 +104,7 @@ def _several_numbers(file: PublishedFile, name: str) -> Leak | None:
     if set(file.columns[name].texts) <= set(source.texts) and len(file.columns[name].texts) == len(source.texts):
         return None  # written as in the original
     number = file.numbers(name)
-    before = places(source.texts, file._kind(name), file.original_decimal)[np.asarray(source.text_of_row)]
+    before = file.original_numbers(name)[np.asarray(source.text_of_row)]
     after = np.repeat(number[file.codes(name)], file.times)
     if len(after) != len(before) or not (np.isfinite(after).all() and np.isfinite(before).all()):
         return None

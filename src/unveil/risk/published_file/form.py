@@ -116,6 +116,9 @@ def _quotes(file: PublishedFile) -> list[Leak]:
     names = list(file.columns)
     if raw is None or raw.count(b'"') < 10:
         return []
+    cells = [text.replace(b'""', b'"') for text in set(re.findall(rb'(?<![^,;\t|\r\n])"((?:[^"]|"")*)"', raw))]
+    if all(set(text) & set(b',;\t|"\r\n') for text in cells):
+        return []  # all that is in quotes has to be
     mark = next((d for d in (b",", b";", b"\t", b"|") if raw.split(b"\n", 1)[0].count(d) >= len(names) - 1 > 0), b",")
     cell = re.compile(rb'("(?:[^"]|"")*"|[^"\r\n' + re.escape(mark) + rb"]*)(" + re.escape(mark) + rb"|\r?\n|\r|\Z)")
     seen: dict[tuple[int, bytes], list[int]] = {}

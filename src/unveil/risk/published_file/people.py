@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
 
 __all__ = ["people_who_fit", "repeated_people", "rows_of_nobody", "unplaced_people"]
 
@@ -279,7 +279,7 @@ def _guess(file: PublishedFile, name: str) -> str:
     here = np.sort(file.numbers(name)[file.codes(name)])
     column = file.original[name]
     kind = file.schema.declaration(name).kind
-    there = np.sort(places(column.texts, kind, file.original_decimal)[np.asarray(column.text_of_row)])
+    there = np.sort(file.original_numbers(name)[np.asarray(column.text_of_row)])
     here, there = here[np.isfinite(here)], there[np.isfinite(there)]
     if len(here) < 10 or len(there) < 10:
         return "perhaps recoded"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.classes import ALIKE, Matrix, SharedClasses, all_common
-from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.marks import traits_of
 from unveil.risk.published_file.statistics import narrowed_sets
 
@@ -67,7 +67,7 @@ def _multiples(file: PublishedFile) -> Iterator[tuple[str, int, str, Disclosure]
     base = _base(file)
     for name in (n for n in file.shared if targets and (file.cells(n).exact[file.codes(n)] >= 0).all()):
         column = file.original[name]
-        value = places(column.texts, file._kind(name), file.original_decimal)
+        value = file.original_numbers(name)
         if len(value) <= _BINS**2 or not (np.isfinite(value) & (value == np.round(value))).all():
             continue
         flags = (value[:, None].astype(np.int64) % np.arange(2, _DIVISORS) == 0)[np.asarray(column.text_of_row)]
@@ -135,7 +135,7 @@ def _codes(file: PublishedFile, name: str) -> Ids:
     ids = np.asarray(column.text_of_row, dtype=np.int64)
     if len(np.unique(ids)) <= _VALUES:
         return np.unique(ids, return_inverse=True)[1].astype(np.int64)
-    place = places(column.texts, file._kind(name), file.original_decimal)
+    place = file.original_numbers(name)
     order = place if np.isfinite(place).all() else np.array(column.texts, dtype=str)
     rank = np.unique(order, return_inverse=True)[1][ids]
     _, rank, size = np.unique(rank, return_inverse=True, return_counts=True)
