@@ -37,7 +37,7 @@ def unexplained_cells(file: PublishedFile) -> list[Leak]:
 
 def _leak(file: PublishedFile, name: str, what: str, people: int, fix: str) -> Leak:
     kind = "inference" if file.role(name) is Role.SENSITIVE else "singling out"
-    sentence = f"{what}: what decided about it is not known, and may be anything, for {file.persons(people)}."
+    sentence = f"{what}: nobody knows what decided this for {file.persons(people)}, so it may tell anything."
     return Leak("unexplained_cells", kind, "suspicious", sentence, fix, (name,), people, people / max(file.rows, 1))  # type: ignore[arg-type]
 
 

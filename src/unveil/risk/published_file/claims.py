@@ -77,8 +77,8 @@ def _noise_told(file: PublishedFile) -> list[Leak]:
     for (one, a), (other, b) in combinations(noise.items(), 2):
         if a.std() > 0 and b.std() > 0 and abs(float(np.corrcoef(a, b)[0, 1])) > 0.95:
             sentence = (
-                f"{one} and {other} were given the same noise: who knows one of a person takes it off the other, and "
-                f"their difference is as it was, of {file.persons(len(known))}."
+                f"{one} and {other} were given the same noise: anyone who knows one of them takes it off the "
+                f"other, and their difference is as it was, for {file.persons(len(known))}."
             )
             found.append(_claim(file, one, sentence, len(known), 1.0))
     return found
@@ -153,7 +153,7 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
                 file,
                 name,
                 f"{name} is said to be masked, but it is only rescaled (times {slope:.4g}, plus {start:.4g}): "
-                f"ranks are the same, and everybody who knows {name} finds the row.",
+                f"ranks are the same, and anyone who knows {name} finds the row.",
                 rows,
                 1.0,
             )

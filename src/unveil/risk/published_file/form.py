@@ -45,7 +45,7 @@ def spelling(file: PublishedFile) -> list[Leak]:
                 "file",
                 "exceeded" if marked >= 5 else "suspicious",
                 f"{name} is written in several ways that mean the same{shown}: the rarer spelling marks "
-                f"{file.plural(marked, 'row')}, and whoever knows where it comes from knows whose they are.",
+                f"{file.plural(marked, 'row')}, and anyone who knows where it comes from knows whose they are.",
                 f"write each value of {name} in one way",
                 (name,),
                 marked,
@@ -266,8 +266,8 @@ def _finer_than_cells(file: PublishedFile, name: str) -> list[Leak]:
             "group_names",
             "file",
             "suspicious",
-            f"{name} cuts {classes:,} classes of rows with the same quasi-identifiers into {both:,}: what it goes by "
-            f"is not shown, and whoever knows it finds smaller classes, of {file.persons(file.rows)}.",
+            f"{name} cuts {classes:,} classes of rows with the same quasi-identifiers into {both:,}: what it "
+            f"stands for is not shown, and anyone who knows it finds smaller classes, among {file.persons(file.rows)}.",
             f"drop the column {name}: rows with the same cells are a group without it",
             (name,),
             file.rows,
@@ -323,7 +323,7 @@ def _group_leak(file: PublishedFile, name: str, other: str, people: int, share: 
         "group_names",
         kind,  # type: ignore[arg-type]
         "exceeded",
-        f"The names in {name} give {other} away, which the rows do not show: that of {file.persons(people)}.",
+        f"The names in {name} give away {other}, which the rows do not show, for {file.persons(people)}.",
         f"number the groups in {name} at random",
         (name, other),
         people,

@@ -95,8 +95,8 @@ def marked_rows(file: PublishedFile) -> list[Leak]:
             "marked_rows",
             trait.kind,
             "exceeded",
-            f"{subject} goes with {trait.words}, and nothing that the rows show explains it: class by class they "
-            f"deviate alike (correlation {alike:.2f}), for {file.persons(rows)}.",
+            f"{subject} gives away {trait.words}, for {file.persons(rows)}: class by class the two go together "
+            f"(correlation {alike:.2f}), and nothing else that the rows show explains it.",
             f"write equal cells of {mark.column} alike, or drop the column"
             if mark.column
             else "shuffle the rows, and write the file in one part",

@@ -61,7 +61,7 @@ def _apart(file: PublishedFile, found: KeptDistance) -> Leak:
         "linking",
         "exceeded",
         f"People {found.words} stand {lines} in the file ({percent(found.share)} of such pairs, beyond chance): "
-        f"who finds one of them finds the other, among {file.persons(file.rows)}.",
+        f"whoever finds one of them finds the other, among {file.persons(file.rows)}.",
         "shuffle the rows, or sort them by what is published",
         (found.column,) if found.column else (),
         file.rows,
@@ -104,13 +104,15 @@ def _followed(file: PublishedFile, trait: Mark, strength: float, how: str = "") 
     fix = "shuffle the rows, or sort them by what is published"
     if trait.column:
         sentence = (
-            f"The rows follow {trait.words}{how}, which the file does not show so finely: who has everybody's "
+            f"The rows follow {trait.words}{how}, which the file does not show so finely: anyone who has everybody's "
             f"{trait.column} finds or narrows down {found}."
         )
     elif trait.words.startswith(PLACE):
-        sentence = f"The rows stand in the order of the original{how}: who has the list in its order finds {found}."
+        sentence = f"The rows stand in the order of the original{how}: anyone who has that list finds {found}."
     else:
-        sentence = f"The rows are {trait.words}: who has the original's list makes the same order, and finds {found}."
+        sentence = (
+            f"The rows are {trait.words}: anyone who has the original's list can repeat that order, and finds {found}."
+        )
         fix = "shuffle the rows with a seed that nobody knows, or sort them by what is published"
     kind: Disclosure = "singling out" if trait.column in file.columns else "linking"
     return Leak(

@@ -250,8 +250,8 @@ def _only_suppressed(
             "unplaced_people",
             "inference",
             "exceeded",
-            f"The suppressed rows ({file.count(rows)}) are the only ones that {file.persons(people)} can have: by "
-            f"elimination they are found.",
+            f"{file.persons(people)} can only have one of the suppressed rows ({file.count(rows)}): they are found by "
+            f"elimination.",
             "leave suppressed rows out of the file, or suppress more rows of others",
             tuple(names),
             people,

@@ -41,7 +41,16 @@ def told_by_all_columns(file: PublishedFile) -> list[Leak]:
     if file.original is None or not file.linked or file.people < _LEAST:
         return []
     found = [
-        _leak(file, other, kind, (name,), "", file.people, ALIKE, f"Multiples of {by} in {name} mark some of {other}")
+        _leak(
+            file,
+            other,
+            kind,
+            (name,),
+            "",
+            file.people,
+            ALIKE,
+            f"Whether {name} is a multiple of {by} goes with {other}",
+        )
         for name, by, other, kind in _multiples(file)
     ]
     if not extra:
@@ -206,15 +215,15 @@ def _leak(
     strength: float,
     told: str = "",
 ) -> Leak:
-    together = f"{' and '.join(columns)} {'together say' if len(columns) > 1 else 'says'}"
-    sentence = f"{told}, which the cells leave open, of {file.persons(people)}." if told else ""
+    together = f"{' and '.join(columns)} {'together reveal' if len(columns) > 1 else 'reveals'}"
+    sentence = f"{told}, which the published cells leave open, for {file.persons(people)}." if told else ""
     sentence = sentence or (
-        f"{together} {share} of what the quasi-identifiers leave open about {name}, of {file.persons(people)}."
+        f"{together} {share} of what the quasi-identifiers leave open about {name}, for {file.persons(people)}."
         if share
-        else f"Some values of {' and '.join(columns)} leave few of {name}, fewer than the cells that are shown: "
-        f"those of {file.persons(people)}."
+        else f"Some values of {' and '.join(columns)} narrow {name} down further than the published cells do, for "
+        f"{file.persons(people)}."
     )
-    fix = f"drop {columns[-1]}, or coarsen it until it says less about {name}"
+    fix = f"drop {columns[-1]}, or coarsen it until it reveals less about {name}"
     return Leak("told_by_all_columns", kind, "exceeded", sentence, fix, (*columns, name), people, strength)
 
 
@@ -241,8 +250,8 @@ def chosen_people(file: PublishedFile) -> list[Leak]:
             "chosen_people",
             trait.kind,
             "exceeded",
-            f"{percent(published)} of the people were published, and who was goes with {trait.words} (class by class, "
-            f"correlation {alike:.2f}): that somebody is in the file tells it.",
+            f"Only {percent(published)} of the people were published, and who was chosen depends on {trait.words} "
+            f"(correlation {alike:.2f}, class by class): being in the file tells it.",
             "draw the published people at random, or say who was chosen and why in a column",
             (trait.column,) if trait.column else (),
             file.rows,
