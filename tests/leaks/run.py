@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -27,28 +28,6 @@ from unittest.mock import patch
 import numpy as np
 
 import unveil.audit as unveil_audit
-from tests.leaks import (
-    afterwards,
-    columns,
-    controls,
-    eighth,
-    eleventh,
-    elsewhere,
-    everyday,
-    fifth,
-    form,
-    fourth,
-    harmless,
-    honest,
-    ninth,
-    people,
-    realistic,
-    secrets,
-    seventh,
-    sixth,
-    tenth,
-    third,
-)
 from tests.leaks.case import CONTROLS, LEAKS, Case
 from tests.leaks.page import write_table
 from unveil.audit.run import Audit, judge_measured, measure_releases
@@ -57,28 +36,9 @@ from unveil.risk.published_file import Leak
 
 __all__ = ["Outcome", "audit", "findings", "kinds", "main", "outcomes", "unveil"]
 
-del (
-    afterwards,
-    columns,
-    controls,
-    eighth,
-    eleventh,
-    elsewhere,
-    everyday,
-    fifth,
-    form,
-    fourth,
-    harmless,
-    honest,
-    ninth,
-    people,
-    realistic,
-    secrets,
-    seventh,
-    sixth,
-    tenth,
-    third,
-)  # imported for what they register
+for _path in sorted(Path(__file__).parent.glob("*.py")):  # imported for what they register
+    if _path.stem not in ("__main__", "run") and not _path.stem.startswith("test_"):
+        import_module(f"tests.leaks.{_path.stem}")
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,8 @@ class AttributeBins:
             )
             for block in release.blocks
         ]
-        return build_release(self._attributes(release.attributes, index), regions, parts)[0]
+        others = {i: one for i, one in release.perturbed.items() if i != index}
+        return build_release(self._attributes(release.attributes, index), regions, parts, others, release.method)[0]
 
     def table(self, table: Table) -> Table:
         """The table with bins in the attribute's place."""

@@ -14,51 +14,57 @@ __all__ = ["Remake", "fix_of_finding", "fix_of_leaks", "sentence_of"]
 
 # Who reads, at the beginning of a sentence that goes on "can …".
 _WHO = {
-    "learner": "Somebody who has read the file, and is not told who is in it,",
-    "random_worlds": "By counting rows alone, a reader who knows that they are in the file",
-    "all_columns": "A reader who knows every published column of a person but the secrets",
-    COMPOSED: "Together with what is already out, a reader",
-    COMPOSED_LEARNED: "Together with what is already out, a reader",
-    "other_secrets": "A reader who knows a person's other secrets",
-    PANEL: "A reader a little unlike the audit's own",
+    "learner": "Someone who has read the file, but is not told who is in it,",
+    "random_worlds": "Just by counting rows, anyone who knows that a person is in the file",
+    "all_columns": "Anyone who knows everything published about a person except the secrets",
+    COMPOSED: "Anyone who combines the file with what is already out",
+    COMPOSED_LEARNED: "Anyone who combines the file with what is already out",
+    "other_secrets": "Anyone who knows a person's other secrets",
+    PANEL: "A reader who reasons a little differently from the audit's own",
 }
-_READER = "Knowing that they are in the file, a reader"
+_READER = "Anyone who knows that a person is in the file"
 # {n} of {all} people, {attribute}, {value}.
 _TOLD = {
     "disclosed": "{who} can be {level}% sure of the {attribute} of {n} of {all} people.",
     "disclosed_kind": "{who} can be {level}% sure what kind of {attribute} {n} of {all} people have.",
-    "disclosed_half": "{who} can be {level}% sure whether the {attribute} of {n} of {all} people lies below or above "
-    "the middle.",
+    "disclosed_half": "{who} can be {level}% sure whether the {attribute} of {n} of {all} people is above or below "
+    "the median.",
     "narrowed.95": "{who} can tell the {attribute} of {n} of {all} people to within a fifth of its usual spread.",
     "narrowed": "{who} can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
-    "misled": "{who} can be sure of a wrong {attribute} for {n} of {all} people.",
-    "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "
-    "anybody.",
-    "raised.of_a_value": "Of the people who have a certain {attribute}, {value} become at least ten times as likely, "
-    "by odds, to have it.",
-    "told_in_turn": "Who knows the other quasi-identifiers can be 80% sure of the {attribute} of {n} of {all} people. "
-    "The schema calls it a quasi-identifier: if it is a secret, nobody else is asked about it.",
-    "mode_gain": "{who} can guess the {attribute} of {n} of {all} people more than by naming the most frequent one.",
-    "distinct_l": "In some class everybody has the same {attribute}: whoever finds the class knows it.",
-    "k_anonymity": "Rows in the smallest class: {value}. Who knows the quasi-identifiers of a person finds the row.",
-    "singled_out": "Who knows every published column but the secrets finds {n} of {all} rows alone with their values.",
-    "reid": "Somebody who holds {held} links {n} of {all} people with their own row.",
-    "claim_precision": "Of the people for whom one row alone is nearest, {value} are found by it.",
-    "model_gain": "A model guesses the {attribute} of {n} of {all} people only because their rows are in the file.",
-    "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
-    "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
-    "told_by_others": "Who knows the {attribute} of {level} others of a class knows it of {n} of {all} people: all who "
-    "are left have the same.",
-    "told_by_register": "Who holds a register of these people can be {level}% sure of the {attribute} of {n} of {all} "
-    "people, by counting who fits a class.",
-    "raised_by_register": "Who holds a register of these people finds that, of those who have a certain {attribute}, "
-    "{value} become at least ten times as likely, by odds, to have it.",
-    "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
-    "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
-    "{all} people.",
-    "delta_presence": "Of the people in a register who fit some class, a share of {value} is in the file.",
-    "membership_odds": "Somebody who reads the file can raise the odds that a person is in it {value}.",
-    "membership_tpr": "Accusing one outsider in a hundred wrongly, a reader can tell {n} of {all} people to be in it.",
+    "misled": "{who} can be sure of the wrong {attribute} for {n} of {all} people.",
+    "raised": "For {n} of {all} people, the odds of their true {attribute} rise at least tenfold.",
+    "raised.of_a_value": "For {value} of the people who share one {attribute}, the odds that they have it rise at "
+    "least tenfold.",
+    "told_in_turn": "Anyone who knows the other quasi-identifiers can be 80% sure of the {attribute} of {n} of {all} "
+    "people. The schema calls it a quasi-identifier; if it is really a secret, nothing else here judges it.",
+    "mode_gain": "{who} can guess the {attribute} of {n} more people, out of {all}, than by always naming the most "
+    "frequent one.",
+    "distinct_l": "In at least one class everyone has the same {attribute}: to know the class is to know the "
+    "{attribute}.",
+    "k_anonymity": "Rows in the smallest class: {value}. Anyone who knows a person's quasi-identifiers can find the "
+    "row.",
+    "singled_out": "Anyone who knows every published column except the secrets finds that {n} of {all} rows are one "
+    "of a kind.",
+    "reid": "Someone who holds {held} can link {n} of {all} people to their own row.",
+    "claim_precision": "Where a single row is nearest to a person, it is really theirs in {value} of cases.",
+    "model_gain": "A model guesses the {attribute} of {n} of {all} people correctly only because their rows are in "
+    "the file.",
+    "fewer_values": "A reader who knows which values never occur together can narrow {n} of {all} people down to a "
+    "few values.",
+    "exposed_by_fact": "One rule known beforehand is enough to expose {n} of {all} people.",
+    "told_by_others": "Anyone who knows the {attribute} of {level} others in a class knows it of {n} of {all} people, "
+    "because everyone who is left has the same.",
+    "told_by_register": "Anyone who holds a register of these people can be {level}% sure of the {attribute} of {n} "
+    "of {all} people, just by counting who fits a class.",
+    "raised_by_register": "To anyone who holds a register of these people, the odds rise at least tenfold for {value} "
+    "of those who share one {attribute}.",
+    "one_value_left": "Taken together, the releases leave {n} of {all} people a single possible {attribute}.",
+    "differenced": "Groups of one release lie inside groups of another: subtracting them tells the {attribute} of {n} "
+    "of {all} people.",
+    "delta_presence": "Of the people in a register who fit one class, a share of {value} is in the file.",
+    "membership_odds": "Someone who reads the file can raise the odds that a person is in it {value}.",
+    "membership_tpr": "At the price of wrongly accusing one outsider in a hundred, a reader can tell that {n} of "
+    "{all} people are in it.",
 }
 _KEYS = "everybody's quasi-identifiers"
 # What another release of the same table does not change.
@@ -87,7 +93,7 @@ def sentence_of(finding: Finding, people: int, *, at_least: bool = False) -> str
         attribute=finding.attribute,
         value=value,
         level=(finding.statistic or "").removesuffix("x"),
-        held="every published column but the secrets" if finding.reader == "all_columns" else _KEYS,
+        held="every published column except the secrets" if finding.reader == "all_columns" else _KEYS,
     )
 
 

@@ -54,6 +54,8 @@ _BEGINNINGS: tuple[tuple[re.Pattern[str], tuple[Callable[[str], str], ...]], ...
         ),
     ),
 )
+_SIGNS = (slice(1), slice(2), slice(3), slice(4), slice(-1, None), slice(-2, None))
+_OF_A_KIND, _MOST_KINDS = 5, 40  # values, on average, and kinds, from which signs are taken for kinds
 TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
 ROUNDING = 1e-9
 
@@ -191,7 +193,7 @@ def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, .
     The schema's classes, else every level of the hierarchy that joins values, else what codes such as F32.1 or 290.4
     begin with (the letter and the category; one figure, two, and ICD-9's chapter), else what several lists ("asthma;
     gout") have in common, else the first word, and the last, of values of several words, if half of the values share
-    theirs.
+    theirs, else the first or last signs of many values, as codes of any other system have them.
     """
     if any(members for _, members in attribute.classes):
         return [coarse_codes(attribute)]
@@ -214,7 +216,10 @@ def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, .
         return [kinds for names in named for kinds in _labelled(names, attribute.codes)]
     words = [value.casefold().split() or [""] for value in attribute.values]
     if sum(len(w) > 1 for w in words) < 0.5 * len(words):
-        return []
+        cut = [[value.strip().casefold()[part] for value in attribute.values] for part in _SIGNS]
+        good = [names for names in cut if len(set(names)) <= min(len(names) // _OF_A_KIND, _MOST_KINDS)]
+        made = {tuple(node.tolist()): (node, labels) for n in good for node, labels in _labelled(n, attribute.codes)}
+        return list(made.values())
     ends = [[w[end] for w in words] for end in (0, -1)]
     joined = [names for names in ends if sum(n for n in Counter(names).values() if n > 1) >= 0.5 * len(names)]
     return [kinds for names in joined for kinds in _labelled(names, attribute.codes)]

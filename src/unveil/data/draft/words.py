@@ -89,7 +89,14 @@ STATE_WORDS = (
     "sozialhilfe welfare asylum asyl* oncolog* onkolog* palliativ* hospice hospiz dialys* detention detenu* "
     "detenut* incarcer* encarcel* carcer* inmate* parole gefangnis* haftdauer haftlinge* presos refugee* "
     "fluchtling* refugie* refugiad* overdose* relapse* chemotherap* homeless* obdachlos* wohnungslos* "
-    "abstinen* sober"
+    "abstinen* sober vih hcv hbv seropos* seroneg* serolog* serostatus sifilis syphil* chlamyd* gonorr* hepatit* "
+    "epilep* diabet* cancer* dement* demenz* demence alzheimer* parkinson* bipolar* autis* adhd adhs tdah depress* "
+    "psychot* psicot* infertil* unfruchtbar* miscarriage fehlgeburt* sterilis* steriliz* esterili* rape raped "
+    "abused misshandl* maltrait* maltrat* disabled invalid* pflegegrad pflegestufe obes* adipos* anorex* bulim* "
+    "brca mutation* tossic* drogadic* drugsverslav* imprison* gefangen* prisonnier* prigion* arrested delinquen* "
+    "felony felonies vorbestraft* condamne* condenado* condannat* insolven* uberschuld* verschuld* surendett* "
+    "endeud* moroso* morosidad impaye* arrears zahlungsruckst* huurachterstand* gepfandet* pfandung* "
+    "lesbian lesbisch* gay schwul* bisex* intersex* asilo asile sanspapiers undocumented* abmahnung*"
 )
 SENSITIVE_WORDS = (
     "disease diagnosis diagnoses *diagnose *diagnosen diagnose* diagnostic diagnostico diagnosi illness "

@@ -191,7 +191,7 @@ def _pairs_of_people(file: PublishedFile, run: Ids) -> Iterator[tuple[str, str, 
 def _near(compared: SharedClasses, run: Ids, run_of: Ids, one: Ids, other: Ids) -> tuple[int, float] | None:
     """A distance of a few lines within runs: kinds of rows against kinds of pairs of people."""
     of_row, of_person = compared.of_row, compared.of_person
-    kinds = len(compared.explained)
+    kinds = len(compared.own)
     good = (of_person[one] >= 0) & (of_person[other] >= 0)
     one, other = one[good], other[good]
     if len(one) < _SHORTEST:
@@ -249,7 +249,7 @@ def _sum_of_squares(times: Ids) -> float:
 
 def _anywhere(compared: SharedClasses, one: Ids, other: Ids) -> tuple[int, float] | None:
     """Any distance, where the file is in no order that its cells explain."""
-    kinds = min(len(compared.explained), _KINDS)
+    kinds = min(len(compared.own), _KINDS)
     row, person = (np.where(ids >= 0, ids % kinds, -1) for ids in (compared.of_row, compared.of_person))
     held = (person[one] >= 0) & (person[other] >= 0)
     row = row[row >= 0][: 2 * _ENDS]

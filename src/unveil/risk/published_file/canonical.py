@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.data.attribute import Role
 from unveil.data.release import example_rows
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent
 from unveil.risk.published_file.people import people_who_fit
 
 __all__ = ["unexplained_cells"]
@@ -38,7 +38,7 @@ def unexplained_cells(file: PublishedFile) -> list[Leak]:
 
 def _leak(file: PublishedFile, name: str, what: str, people: int, fix: str) -> Leak:
     kind = "inference" if file.role(name) is Role.SENSITIVE else "singling out"
-    sentence = f"{what}: what decided about it is not known, and may be anything, for {file.persons(people)}."
+    sentence = f"{what}: nobody knows what decided this for {file.persons(people)}, so it may tell anything."
     return Leak("unexplained_cells", kind, "suspicious", sentence, fix, (name,), people, people / max(file.rows, 1))  # type: ignore[arg-type]
 
 
@@ -103,7 +103,7 @@ def _several_numbers(file: PublishedFile, name: str) -> Leak | None:
     if set(file.columns[name].texts) <= set(source.texts) and len(file.columns[name].texts) == len(source.texts):
         return None  # written as in the original
     number = file.numbers(name)
-    before = places(source.texts, file._kind(name), file.original_decimal)[np.asarray(source.text_of_row)]
+    before = file.original_numbers(name)[np.asarray(source.text_of_row)]
     after = np.repeat(number[file.codes(name)], file.times)
     if len(after) != len(before) or not (np.isfinite(after).all() and np.isfinite(before).all()):
         return None

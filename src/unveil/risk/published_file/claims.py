@@ -1,19 +1,20 @@
 """What a sidecar claims, against the original: masked columns, chances of PRAM, noise on counts."""
 
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from unveil.data.attribute import Kind
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, plural
 from unveil.risk.published_file.statistics import guess
 
 __all__ = ["claimed_masking", "claimed_noise"]
 
 # Methods that leave many values as they are, and say so.
 _KEEPING = ("top_bottom", "sampling", "rounding", "microaggregation", "synthetic", "dp_histogram")
+_PAIRED, _LEAST_PAIRED = 0.9, 20  # of the cells exact; rows whose owner can be told
 
 
 def claimed_masking(file: PublishedFile) -> list[Leak]:
@@ -23,7 +24,8 @@ def claimed_masking(file: PublishedFile) -> list[Leak]:
     found = []
     for name in file.sidecar.masked:
         if name in file.columns and name in file.original:
-            leak = _unchanged(file, name) if file.origin is not None else None
+            origin = _paired(file, name) if file.origin is None else file.origin
+            leak = None if origin is None else _unchanged(replace(file, origin=origin), name)
             if leak is not None:
                 found.append(leak)
     if file.origin is not None and not found:
@@ -33,6 +35,24 @@ def claimed_masking(file: PublishedFile) -> list[Leak]:
     if file.origin is None and not found:
         found += _whole_rows(file)
     return found
+
+
+def _paired(file: PublishedFile, name: str) -> Ids | None:
+    """(rows,) whose row it is, -1 for unknown, where nobody tells: who alone agrees with it in all columns but one."""
+    others = [n for n in file.shared if n not in file.sidecar.masked and n != name]
+    others = [n for n in others if (file.cells(n).exact[file.codes(n)] >= 0).mean() > _PAIRED]
+    if not others:
+        return None
+    here = [file.cells(n).exact[file.codes(n)] for n in others]
+    there = [file.cells(n).value_of_person for n in others]
+    both = row_numbers([np.concatenate(pair) for pair in zip(here, there, strict=True)])
+    kinds = int(both.max()) + 1
+    row, person = both[: file.rows], both[file.rows :]
+    alone = (np.bincount(row, minlength=kinds) == 1) & (np.bincount(person, minlength=kinds) == 1)
+    owner = np.full(kinds, -1, dtype=np.int64)
+    owner[person] = np.arange(file.people)
+    origin = np.where(alone[row], owner[row], -1)
+    return origin if (origin >= 0).sum() >= max(_LEAST_PAIRED, file.rows / 10) else None
 
 
 def _noise_told(file: PublishedFile) -> list[Leak]:
@@ -57,8 +77,8 @@ def _noise_told(file: PublishedFile) -> list[Leak]:
     for (one, a), (other, b) in combinations(noise.items(), 2):
         if a.std() > 0 and b.std() > 0 and abs(float(np.corrcoef(a, b)[0, 1])) > 0.95:
             sentence = (
-                f"{one} and {other} were given the same noise: who knows one of a person takes it off the other, and "
-                f"their difference is as it was, of {file.persons(len(known))}."
+                f"{one} and {other} were given the same noise: anyone who knows one of them takes it off the "
+                f"other, and their difference is as it was, for {file.persons(len(known))}."
             )
             found.append(_claim(file, one, sentence, len(known), 1.0))
     return found
@@ -73,8 +93,7 @@ def _before_and_after(file: PublishedFile, name: str) -> tuple[np.ndarray, np.nd
     of = np.asarray(source.text_of_row)[file.origin[known]]
     here = np.array([t.strip() for t in published.texts], dtype=object)[file.codes(name)][known]
     there = np.array([t.strip() for t in source.texts], dtype=object)[of]
-    kind = file.schema.declaration(name).kind
-    y = places(source.texts, kind if kind.measured else Kind.NUMERIC, file.original_decimal)[of]
+    y = file.original_numbers(name)[of]
     return here, there, file.numbers(name)[file.codes(name)][known], y
 
 
@@ -134,7 +153,7 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
                 file,
                 name,
                 f"{name} is said to be masked, but it is only rescaled (times {slope:.4g}, plus {start:.4g}): "
-                f"ranks are the same, and everybody who knows {name} finds the row.",
+                f"ranks are the same, and anyone who knows {name} finds the row.",
                 rows,
                 1.0,
             )

@@ -1,7 +1,7 @@
 """Classes of rows and people by all that they have in common, and what goes with what beyond their cells."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,24 @@ class Mark(NamedTuple):
 
     words: str
     column: str  # "" for none
-    value: Matrix = np.zeros(0)  # (rows,) or (people,); NaN = not seen
+    numbers: NDArray[Any] = np.zeros(0)  # (rows,) or (people,); NaN = not seen
     kind: Disclosure = "linking"  # of a trait: what it is to know it
     rank: Ids | None = None  # where it is a wave along an order
     wave: int = 0  # and which cosine
+    made: Callable[[Matrix], Matrix] | None = None  # of the numbers, where they are not the mark themselves
+
+    def of(self, rows: Ids) -> Matrix:
+        """(rows,) the mark of these rows or people; NaN = not seen. Others are not worked out."""
+        numbers = self.numbers[rows]
+        return np.asarray(numbers if self.made is None else self.made(numbers), dtype=np.float64)
+
+    @property
+    def value(self) -> Matrix:
+        """The same of all."""
+        return self.of(np.arange(len(self.numbers)))
+
+
+Deviations = tuple[Matrix, list[Mark], NDArray[np.bool_]]  # (classes, marks); which marks; whether classes hold several
 
 
 class SharedClasses(NamedTuple):
@@ -42,7 +56,9 @@ class SharedClasses(NamedTuple):
 
     of_row: Ids  # (rows,) -1 = none that is compared
     of_person: Ids  # (people,)
-    explained: Matrix  # (classes, known) an orthonormal basis
+    together: Ids  # (classes,) what the quasi-identifiers show
+    own: Matrix  # (classes,) the weight of each class in that, whose squares add up to one
+    explained: Matrix  # (classes, known) an orthonormal basis of the rest that their columns explain
 
     @classmethod
     def of(
@@ -77,31 +93,49 @@ class SharedClasses(NamedTuple):
         single = [common[n][side][example] for n in names if n not in keys or 2 * together.max() >= len(kept)]
         if 2 * together.max() >= len(kept):
             together = np.zeros(len(kept), dtype=np.int64)
-        design = [together == v for v in range(int(together.max()) + 1)]
+        design = []
         for codes in single:
             code = np.unique(codes, return_inverse=True)[1]
             code = code if code.max() < _VALUES else (code * 12) // (int(code.max()) + 1)
             design += [code == v for v in range(1, int(code.max()) + 1)]
         weight = np.sqrt((there if by_people else here)[kept].astype(np.float64))
-        basis, size, _ = np.linalg.svd(np.stack(design, axis=1) * weight[:, None], full_matrices=False)
-        return cls(row, person, basis[:, size > 1e-9 * size.max()])
+        own = weight / np.sqrt(np.bincount(together, weights=weight**2))[together]
+        made = cls(row, person, together, own, np.zeros((len(kept), 0)))
+        if not design:
+            return made
+        left = made.unexplained(np.stack(design, axis=1) * weight[:, None])
+        square, turned = np.linalg.eigh(left.T @ left)
+        good = square > 1e-10 * (weight @ weight)
+        return made._replace(explained=left @ turned[:, good] / np.sqrt(square[good]))
+
+    @property
+    def freedom(self) -> int:
+        """Classes beyond those that are needed to learn what the columns make one expect."""
+        return int(len(self.own) - self.together.max() - 1 - self.explained.shape[1])
+
+    def unexplained(self, table: Matrix) -> Matrix:
+        """(classes, columns) less what the columns make one expect."""
+        summed = np.zeros((int(self.together.max()) + 1, table.shape[1]))
+        np.add.at(summed, self.together, table * self.own[:, None])
+        table = table - summed[self.together] * self.own[:, None]
+        return np.asarray(table - self.explained @ (self.explained.T @ table))
 
     def runs_of_people(self, run: Ids) -> Ids | None:
         """(people,) the run of the rows of their class, if classes lie within runs and there are several."""
-        of_class = np.full(len(self.explained) + 1, -1, dtype=np.int64)
+        of_class = np.full(len(self.own) + 1, -1, dtype=np.int64)
         rows = self.of_row >= 0
         of_class[self.of_row[rows]] = run[rows]
         if int(run.max()) == 0 or (of_class[self.of_row[rows]] != run[rows]).any():
             return None
         return np.unique(of_class[self.of_person], return_inverse=True)[1].astype(np.int64)
 
-    def best(self, marks: Sequence[Mark], traits: Sequence[Mark]) -> tuple[Mark, Mark, float] | None:
+    def best(self, marks: Sequence[Mark], told: Deviations) -> tuple[Mark, Mark, float] | None:
         """The mark and the trait whose deviations agree most surely, and how well they do."""
-        freedom = self.explained.shape[0] - self.explained.shape[1]
+        freedom = self.freedom
         if freedom < _FREEDOM:
             return None
         here, marks, several_here = self.deviations(self.of_row, marks)
-        there, traits, several_there = self.deviations(self.of_person, traits)
+        there, traits, several_there = told
         if not marks or not traits:
             return None
         product = here.T @ there
@@ -119,14 +153,14 @@ class SharedClasses(NamedTuple):
 
     def chosen(self, times: Matrix, traits: Sequence[Mark]) -> tuple[Mark, float] | None:
         """The trait of people that goes with how many of their class have a row; `times`: people of each row."""
-        classes = len(self.explained)
+        classes = len(self.own)
         rows, people = self.of_row >= 0, np.bincount(self.of_person[self.of_person >= 0], minlength=classes)
         here = np.bincount(self.of_row[rows], weights=times[rows], minlength=classes)
         share = here.sum() / max(people.sum(), 1)
         mark = (here - share * people) / np.sqrt(people)
-        mark -= self.explained @ (self.explained.T @ mark)
+        mark = self.unexplained(mark[:, None])[:, 0]
         there, traits, _ = self.deviations(self.of_person, traits)
-        freedom = classes - self.explained.shape[1]
+        freedom = self.freedom
         if freedom < _FREEDOM or not traits or not mark.any():
             return None
         alike = np.abs(mark @ there) / np.sqrt((mark @ mark) * (there * there).sum(axis=0))
@@ -143,15 +177,17 @@ class SharedClasses(NamedTuple):
         one, other = here[:, 0], there[:, 0]
         return float(abs(one @ other) / np.sqrt((one @ one) * (other @ other)))
 
-    def deviations(self, of: Ids, marks: Sequence[Mark]) -> tuple[Matrix, list[Mark], NDArray[np.bool_]]:
+    def deviations(self, of: Ids, marks: Sequence[Mark]) -> Deviations:
         """(classes, marks) sums of each class less what is explained; the marks; and whether classes hold several."""
-        classes = len(self.explained)
+        classes = len(self.own)
         rows = np.flatnonzero(of >= 0)
         total = np.maximum(np.bincount(of[rows], minlength=classes).astype(np.float64), 1.0)
         columns, several, spread = [], [], []
         for mark in marks:
-            value = mark.value[rows]
-            value = np.where(np.isnan(value), np.nanmean(value) if np.isfinite(value).any() else 0.0, value)
+            value = mark.of(rows)
+            unseen = np.isnan(value)
+            if unseen.any():
+                value = np.where(unseen, 0.0 if unseen.all() else np.nanmean(value), value)
             columns.append(np.bincount(of[rows], weights=value, minlength=classes))
             flag = bool(((value == 0) | (value == 1)).all())
             held = min(value.sum(), len(value) - value.sum()) if flag else len(value) / 2
@@ -160,10 +196,9 @@ class SharedClasses(NamedTuple):
         if not columns:
             return np.zeros((classes, 0)), [], np.zeros(0, dtype=bool)
         table = np.stack(columns, axis=1) / np.sqrt(total)[:, None]
-        table -= self.explained @ (self.explained.T @ table)
+        table = self.unexplained(table)
         # Of what depends on nothing, each free class has the variance of a row.
-        free = classes - self.explained.shape[1]
-        good = (table**2).sum(axis=0) > np.maximum(_LEFT * free * np.array(spread), 1e-9)
+        good = (table**2).sum(axis=0) > np.maximum(_LEFT * self.freedom * np.array(spread), 1e-9)
         kept = [mark for mark, is_good in zip(marks, good.tolist(), strict=True) if is_good]
         return table[:, good], kept, np.array(several, dtype=bool)[good]
 

@@ -50,7 +50,11 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
             continue
         for words, meant in ((SENSITIVE_WORDS, Role.SENSITIVE), (NAMING_WORDS, Role.IDENTIFIER)):
             if hinted(name, words) or (meant is Role.SENSITIVE and _values_hint(file, name)):
-                what = "what people keep to themselves" if meant is Role.SENSITIVE else "something that names a person"
+                what = (
+                    "something that people keep to themselves"
+                    if meant is Role.SENSITIVE
+                    else "something that names a person"
+                )
                 whose = "The name" if hinted(name, words) else "The values"
                 verb = "says" if hinted(name, words) else "say"
                 found.append(
@@ -58,8 +62,8 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
                         "doubtful_roles",
                         "inference" if meant is Role.SENSITIVE else "linking",
                         "suspicious",
-                        f"{whose} of {name} {verb} {what}, the schema calls it {role}: nobody is asked what the "
-                        f"file tells of it.",
+                        f"{whose} of {name} {verb} {what}, but the schema calls it {role}: what the file "
+                        f"tells about it is not judged.",
                         f'set role = "{meant}" for {name} in the schema, or waive this with a reason',
                         (name,),
                         file.rows,
@@ -79,8 +83,8 @@ def _named(file: PublishedFile) -> list[Leak]:
                     "doubtful_roles",
                     "membership",
                     "suspicious",
-                    f"{where[0].upper()}{where[1:]} says what those in it are or have: who is known to be in it is "
-                    f"known to be so, {file.persons(file.rows)}.",
+                    f"{where[0].upper()}{where[1:]} says what the people in it are or have: to know that someone is "
+                    f"in it is to know this, for {file.persons(file.rows)}.",
                     'choose another name, or set membership = "sensitive" or "harmless" in the schema',
                     (),
                     file.rows,
@@ -106,8 +110,8 @@ def _of_everybody(file: PublishedFile) -> list[Leak]:
                 "doubtful_roles",
                 "membership",
                 "suspicious",
-                f"{name} says the same of everybody ({shown(text)}): who is known to be in the file is known to have "
-                f"it, {file.persons(file.rows)}.",
+                f"{name} says the same of everybody ({shown(text)}): to know that someone is in the file is to know "
+                f"this, for {file.persons(file.rows)}.",
                 f'drop {name}, or set membership = "sensitive" in the schema' + ("" if secret else ', or "harmless"'),
                 (name,),
                 file.rows,
@@ -272,7 +276,7 @@ def _written_out(file: PublishedFile, name: str) -> Leak | None:
                 "identifying_columns",
                 "linking",
                 "exceeded",
-                f"{name} holds values of {other}, an identifier of the original, within its texts: everybody who has a "
+                f"{name} holds values of {other}, an identifier of the original, within its texts: anyone who has a "
                 f"list of {other} finds the people.",
                 f"take {other} out of the texts of {name}",
                 (name, other),
@@ -316,7 +320,7 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
             "linking",
             "exceeded",
             f"{name} puts {file.persons(int(shown.sum()))} into {plural(sets, 'small set')} of about "
-            f"{shown.sum() / sets:.1f}, as households or files do: who knows one member finds the others.",
+            f"{shown.sum() / sets:.1f}, as households do: whoever finds one member finds the others.",
             f"drop the column {name}",
             (name,),
             int(shown.sum()),
@@ -326,7 +330,7 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
         "identifying_columns",
         "linking" if form in ("hash", "counter", "decimals", "code") else "singling out",
         "exceeded",
-        f"{name} is called {file.role(name) or 'neither'}, but {what}: {file.persons(few, share)} "
+        f"{name} is called {file.role(name) or 'nothing in the schema'}, but {what}: {file.persons(few, share)} "
         f"share their value with fewer than {FEW}, {file.count(alone)} with nobody.",
         f"drop the column {name}, or coarsen it and make it a quasi-identifier",
         (name,),
@@ -348,8 +352,8 @@ def _rare_values(file: PublishedFile, name: str) -> Leak | None:
         "identifying_columns",
         "singling out",
         "suspicious",
-        f"{name} is called insensitive, but has values that fewer than {RARE} people share: who knows them finds the "
-        f"rows of {file.persons(people)}.",
+        f"{name} is called insensitive, but has values that fewer than {RARE} people share: anyone who knows them "
+        f"finds the rows of {file.persons(people)}.",
         f"drop or coarsen {name}, withhold its rare values, or make it a quasi-identifier",
         (name,),
         people,
@@ -408,7 +412,7 @@ def _copied(file: PublishedFile, name: str) -> Leak | None:
                 "identifying_columns",
                 "linking",
                 "exceeded",
-                f"{name} gives back {other}, an identifier of the original, {how}: everybody who has a list of "
+                f"{name} gives back {other}, an identifier of the original, {how}: anyone who has a list of "
                 f"{other} finds all {file.persons(people)}.",
                 f"drop the column {name}; a random number that is kept nowhere else is safe",
                 (name, other),
@@ -478,7 +482,7 @@ def _few_share_together(file: PublishedFile) -> list[Leak]:
             "identifying_columns",
             "singling out",
             "suspicious",
-            f"Who also knows {', '.join(extra)} finds {file.persons(both)} in classes below {FEW} "
+            f"Anyone who also knows {', '.join(extra)} finds {file.persons(both)} in classes of fewer than {FEW} "
             f"({percent(both / total)}; {file.count(plain)} by the quasi-identifiers alone); {worst} adds most.",
             f"drop or coarsen {worst}, or make it a quasi-identifier so that classes hold for it",
             tuple(extra),

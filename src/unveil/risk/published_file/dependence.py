@@ -87,9 +87,9 @@ def _told_quasi_identifiers(file: PublishedFile) -> list[Leak]:
                 "telling_columns",
                 "inference",
                 "suspicious",
-                f"{name} is called a quasi-identifier, but the others tell it: a value that few have is certain of "
-                f"{file.persons(told.pure)} in some classes, and nothing else explains that. If it is a secret, nobody "
-                f"is asked what the file tells of it.",
+                f"{name} is called a quasi-identifier, but the others tell it: some classes make a rare value certain "
+                f"for {file.persons(told.pure)}, and nothing else explains that. If it is really a secret, what the "
+                f"file tells about it is not judged.",
                 f'set role = "sensitive" for {name} in the schema, or waive this with a reason',
                 (name,),
                 told.pure,
@@ -148,14 +148,14 @@ def _told(
     if found.learned >= _STRONG and found.lift < _STRONG:
         people = rows
         sentence = (
-            f"{column}{called} {verb} much about {secret}: {percent(found.learned)} of what is uncertain about it is "
-            f"known by it, of {file.persons(people)}."
+            f"{column}{called} {verb} much about {secret}: {percent(found.learned)} of the uncertainty about it is "
+            f"gone, for {file.persons(people)}."
         )
     elif strong or not pure:
         people = round(found.right * rows)
         sentence = (
             f"{column}{called} {verb} {secret}: it is guessed right for {file.persons(people, found.right)}, "
-            f"against {percent(found.blind)} blindly."
+            f"against {percent(found.blind)} without it."
         )
     else:
         people = found.pure
@@ -166,8 +166,8 @@ def _told(
             else ""
         )
         sentence = (
-            f"Some values of {column}{called} stand for one {secret}{shown} in nine cases of ten or more: that of "
-            f"{file.persons(people)} is told."
+            f"Some values of {column}{called} mean one {secret}{shown} in at least nine cases out of ten: this gives "
+            f"away {file.persons(people)}."
         )
     return Leak(
         "telling_columns",
@@ -191,8 +191,8 @@ def _left_few(file: PublishedFile, names: tuple[str, ...], secret: str, found: N
         "telling_columns",
         "inference",
         "exceeded",
-        f"Some values of {column}, called {file.role(names[0])}, leave few of {secret}: the true one of "
-        f"{file.persons(found.rows)} is {found.times:.1f} times as likely to who knows {column}.",
+        f"Some values of {column}, called {file.role(names[0])}, narrow {secret} down to a few: anyone who knows "
+        f"{column} is {found.times:.1f} times as likely to name the right one of {file.persons(found.rows)}.",
         f"drop {column}, or make it sensitive and hide its link with the quasi-identifiers",
         (*names, secret),
         found.rows,
@@ -214,7 +214,7 @@ def _told_in_classes(file: PublishedFile, name: str, known: Ids, secret: str, va
         "telling_columns",
         "background",
         "exceeded",
-        f"Who knows the quasi-identifiers and {name} of a person also knows {secret}: right for "
+        f"Anyone who knows a person's quasi-identifiers and {name} also knows {secret}: right for "
         f"{file.persons(people, both.right)}, against {percent(alone.right)} without {name}.",
         f"publish {name} apart from {secret}, or not at all",
         (name, secret),
@@ -257,7 +257,7 @@ def _together(file: PublishedFile, names: list[str], secret: str, values: Ids) -
     if told is None and file.keys and len(np.unique(classes)) <= len(sample) // 8:
         every = [clue._replace(alone=True) for clue in clues]
         told = tells_most(every, values, given=classes, least=_STRONG, share=2 * share)
-        words = "" if told is None else f"Who knows the quasi-identifiers and {told.words} of a person knows {secret}"
+        words = "" if told is None else f"Anyone who knows a person's quasi-identifiers and {told.words} knows {secret}"
     if told is None:
         return []
     fix = f"drop {told.columns[-1]}, or make it sensitive and hide its link with the quasi-identifiers"
@@ -267,8 +267,8 @@ def _together(file: PublishedFile, names: list[str], secret: str, values: Ids) -
 def _telling(file: PublishedFile, told: Told, secret: str, kind: Disclosure, words: str, fix: str) -> Leak:
     people = round(told.agree * file.rows)
     sentence = (
-        f"{words}: {percent(told.agree)} of those who agree in {told.them} agree in {secret}, "
-        f"against {percent(told.usual)} else; that is about {file.persons(people)}."
+        f"{words}: {percent(told.agree)} of the people who share {told.them} share {secret} too, "
+        f"against {percent(told.usual)} otherwise; that is about {file.persons(people)}."
     )
     return Leak("telling_columns", kind, "exceeded", sentence, fix, (*told.columns, secret), people, told.agree)
 
@@ -327,8 +327,8 @@ def _given_together(
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
             f"{name} is withheld or coarsened for {file.persons(people)}, but {told.words} "
-            f"{'together give' if len(told.clues) > 1 else 'gives'} it back: {percent(told.agree)} of those who "
-            f"agree in {told.them} have the same {name}, against {percent(told.usual)} of those who agree in its cell.",
+            f"{'together give' if len(told.clues) > 1 else 'gives'} it back: {percent(told.agree)} of the people "
+            f"who share {told.them} have the same {name}, against {percent(told.usual)} of those who share its cell.",
             f"drop {told.columns[-1]}, or coarsen it as {name} is coarsened",
             (*told.columns, name),
             round(told.agree * people),
@@ -364,8 +364,8 @@ def _left_out(file: PublishedFile, extra: list[str]) -> list[Leak]:
                     "given_back",
                     "inference" if file.role(name) is Role.SENSITIVE else "singling out",
                     "exceeded",
-                    f"{name} was left out of the file, but {other} tells it: right for {percent(direct.right)}, "
-                    f"against {percent(direct.blind)} blindly, of {file.persons(file.rows)}.",
+                    f"{name} was left out of the file, but {other} tells it: right for {percent(direct.right)} of "
+                    f"{file.persons(file.rows)}, against {percent(direct.blind)} without it.",
                     f"drop {other}, too",
                     (other, name),
                     round(direct.right * file.rows),

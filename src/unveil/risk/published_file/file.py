@@ -198,7 +198,20 @@ class PublishedFile:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """(texts,) of a published column: the number or the day it shows, NaN for anything else."""
-        return places(self.columns[name].texts, self._kind(name), self.decimal)
+        if name not in self._places[0]:
+            self._places[0][name] = places(self.columns[name].texts, self._kind(name), self.decimal)
+        return self._places[0][name]
+
+    def original_numbers(self, name: str) -> NDArray[np.float64]:
+        """(texts,) the same of a column of the original."""
+        assert self.original is not None
+        if name not in self._places[1]:
+            self._places[1][name] = places(self.original[name].texts, self._kind(name), self.original_decimal)
+        return self._places[1][name]
+
+    @cached_property
+    def _places(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        return {}, {}
 
     def _kind(self, name: str) -> Kind:
         if name in self.schema.names and self.schema.declaration(name).kind.measured:
@@ -297,7 +310,7 @@ def _read(file: PublishedFile, name: str, published: CodedColumn, original: Code
     region_of_text = np.where(code >= 0, code, -1).astype(np.int64)
     owner, member = [np.arange(attribute.codes)], [np.arange(attribute.codes)]  # region c is the value c
     count = attribute.codes
-    plain = ~np.isnan(places(published.texts, declared.kind, file.decimal)) & declared.kind.measured
+    plain = ~np.isnan(file.numbers(name)) & declared.kind.measured
     others = np.flatnonzero((code < 0) & ~plain).tolist()  # a number outside the domain is nobody's value
     cells = cell_members([published.texts[text] for text in others], attribute, file.decimal)
     for text, held in zip(others, cells, strict=True):

@@ -45,7 +45,7 @@ def spelling(file: PublishedFile) -> list[Leak]:
                 "file",
                 "exceeded" if marked >= 5 else "suspicious",
                 f"{name} is written in several ways that mean the same{shown}: the rarer spelling marks "
-                f"{file.plural(marked, 'row')}, and whoever knows where it comes from knows whose they are.",
+                f"{file.plural(marked, 'row')}, and anyone who knows where it comes from knows whose they are.",
                 f"write each value of {name} in one way",
                 (name,),
                 marked,
@@ -116,6 +116,9 @@ def _quotes(file: PublishedFile) -> list[Leak]:
     names = list(file.columns)
     if raw is None or raw.count(b'"') < 10:
         return []
+    cells = [text.replace(b'""', b'"') for text in set(re.findall(rb'(?<![^,;\t|\r\n])"((?:[^"]|"")*)"', raw))]
+    if all(set(text) & set(b',;\t|"\r\n') for text in cells):
+        return []  # all that is in quotes has to be
     mark = next((d for d in (b",", b";", b"\t", b"|") if raw.split(b"\n", 1)[0].count(d) >= len(names) - 1 > 0), b",")
     cell = re.compile(rb'("(?:[^"]|"")*"|[^"\r\n' + re.escape(mark) + rb"]*)(" + re.escape(mark) + rb"|\r?\n|\r|\Z)")
     seen: dict[tuple[int, bytes], list[int]] = {}
@@ -263,8 +266,8 @@ def _finer_than_cells(file: PublishedFile, name: str) -> list[Leak]:
             "group_names",
             "file",
             "suspicious",
-            f"{name} cuts {classes:,} classes of rows with the same quasi-identifiers into {both:,}: what it goes by "
-            f"is not shown, and whoever knows it finds smaller classes, of {file.persons(file.rows)}.",
+            f"{name} cuts {classes:,} classes of rows with the same quasi-identifiers into {both:,}: what it "
+            f"stands for is not shown, and anyone who knows it finds smaller classes, among {file.persons(file.rows)}.",
             f"drop the column {name}: rows with the same cells are a group without it",
             (name,),
             file.rows,
@@ -320,7 +323,7 @@ def _group_leak(file: PublishedFile, name: str, other: str, people: int, share: 
         "group_names",
         kind,  # type: ignore[arg-type]
         "exceeded",
-        f"The names in {name} give {other} away, which the rows do not show: that of {file.persons(people)}.",
+        f"The names in {name} give away {other}, which the rows do not show, for {file.persons(people)}.",
         f"number the groups in {name} at random",
         (name, other),
         people,

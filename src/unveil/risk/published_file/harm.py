@@ -173,7 +173,7 @@ def _likely(file: PublishedFile, name: str, beliefs: _Beliefs, group: Sequence[s
         "harmful_classes",
         "inference",
         "exceeded",
-        f"Who knows the quasi-identifiers of a person learns {noun} of {file.persons(touched)}: it becomes "
+        f"Anyone who knows a person's quasi-identifiers learns {noun} of {file.persons(touched)}: it becomes "
         f"likely{sure}. At worst {labels[label[worst]]} goes from {percent(float(usual[label[worst]]))} to "
         f"{percent(float(weight[worst]))}.",
         f"merge these classes with others until no {name} stands out (t_closeness:t={_GAIN:g})",
@@ -193,7 +193,7 @@ def _one_for_all(file: PublishedFile, name: str, texts: Sequence[str], beliefs: 
         "harmful_classes",
         "membership",
         "exceeded",
-        f"Everybody in the file has the same {name}: to know that somebody is in it is to know it, of "
+        f"Everybody in the file has the same {name}: to know that someone is in the file is to know it, for all "
         f"{file.persons(people)}.",
         "say in the schema that being in the table is sensitive, and drop the column",
         (name,),
@@ -223,9 +223,9 @@ def _narrow(file: PublishedFile, name: str, texts: Sequence[str], beliefs: _Beli
         "harmful_classes",
         "inference",
         "exceeded",
-        f"Who knows the quasi-identifiers of a person learns {name} closely: of {file.persons(touched)} within a fifth "
-        f"of the range that holds nine tenths of everybody's ({width:g}), at best within {best:g}.",
-        f"merge these classes with others until {name} spreads in each",
+        f"Anyone who knows a person's quasi-identifiers learns the {name} of {file.persons(touched)} to within a fifth "
+        f"of the range that covers nine tenths of all people ({width:g}); at worst to within {best:g}.",
+        f"merge these classes with others until {name} varies in each",
         (name,),
         touched,
         1 - best / width,
@@ -261,11 +261,11 @@ def few_values(file: PublishedFile) -> list[Leak]:
                     "few_values",
                     "inference",
                     "exceeded" if secret_too else "suspicious",
-                    f"Among people who are alike in {' and '.join(chosen)} few values of {name} occur: that of "
-                    f"{file.persons(people)} is {times:.1f} times as likely to who knows it as among all, and what "
-                    f"these values have in common is certain."
-                    + ("" if secret_too else f" If {name} is a secret, nobody is asked about it."),
-                    f"merge these classes with others until {name} spreads in each"
+                    f"{_listed(chosen)} {'narrow' if len(chosen) > 1 else 'narrows'} {name} down to a few values for "
+                    f"{file.persons(people)}: anyone who knows {'them' if len(chosen) > 1 else 'it'} is {times:.1f} "
+                    f"times as likely to name the right one."
+                    + ("" if secret_too else f" If {name} is a secret, nothing else here judges it."),
+                    f"merge these classes with others until each has many values of {name}"
                     + ("" if secret_too else f', or set role = "sensitive" for {name} and audit again'),
                     (*chosen, name),
                     people,
@@ -273,6 +273,11 @@ def few_values(file: PublishedFile) -> list[Leak]:
                 )
             )
     return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`age`; `age and sex`; `age, sex and region`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _unperturbed(file: PublishedFile, names: Iterable[str]) -> list[str]:
@@ -368,8 +373,8 @@ def likely_members(file: PublishedFile) -> list[Leak]:
             "likely_members",
             "membership",
             "exceeded",
-            f"Who holds a register of the population knows that {file.persons(people)} are probably in the file; it is "
-            f"certain for {file.count(certain)}.",
+            f"Anyone who holds a register of the population knows that {file.persons(people)} are probably in the "
+            f"file; it is certain for {file.count(certain)}.",
             "coarsen until every class fits at least twice as many people as it has rows, or publish a sample",
             tuple(keys),
             people,

@@ -13,7 +13,8 @@ An order is seen as waves along it (cosines and sines of the rank, a Fourier ser
 was cut and riffled, or that starts anew in every class, agrees with the list in some wave.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from unveil.data.attribute import Role
 from unveil.data.table import CodedColumn
 from unveil.risk.published_file.along import along_the_file
 from unveil.risk.published_file.classes import ALIKE, Mark, Matrix, SharedClasses, all_common, usual_cells
-from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, places
+from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts
 from unveil.risk.published_file.recipes import recipes
 
 __all__ = ["PLACE", "marked_rows", "shown_values", "stands_for", "traits_of"]
@@ -47,11 +48,12 @@ def stands_for(file: PublishedFile, compared: SharedClasses, run: Ids) -> tuple[
     if people is not None:
         orders = [t for t in traits if t.rank is not None and t.wave == 1]
         traits += [w for t in orders for w in _waves(t.words, t.column, _ranks(t), people, t.kind)]
-    found = compared.best(marks, traits)
+    told = compared.deviations(compared.of_person, traits)
+    found = compared.best(marks, told)
     if found is not None:
         return found[1:]
     # Waves and stretches of any length: every row has what its class has beyond what its cells make one expect.
-    deviations, kept, _ = compared.deviations(compared.of_person, traits)
+    deviations, kept, _ = told
     held = np.bincount(compared.of_row[compared.of_row >= 0], minlength=len(deviations))
     each = deviations / np.sqrt(np.maximum(held, 1))[:, None]
     best: tuple[float, Mark, float] | None = None
@@ -84,9 +86,8 @@ def marked_rows(file: PublishedFile) -> list[Leak]:
     if found is None:
         return []
     mark, trait, alike = found
-    rows = int(np.isfinite(mark.value).sum())
-    if len(np.unique(mark.value[np.isfinite(mark.value)])) == 2:
-        rows = int((mark.value == 1).sum())
+    value = mark.value[np.isfinite(mark.value)]
+    rows = int((value == 1).sum()) if len(np.unique(value)) == 2 else len(value)
     subject = mark.words[0].upper() + mark.words[1:]
     columns = [mark.column, trait.column]
     return [
@@ -94,8 +95,8 @@ def marked_rows(file: PublishedFile) -> list[Leak]:
             "marked_rows",
             trait.kind,
             "exceeded",
-            f"{subject} goes with {trait.words}, and nothing that the rows show explains it: class by class they "
-            f"deviate alike (correlation {alike:.2f}), for {file.persons(rows)}.",
+            f"{subject} gives away {trait.words}, for {file.persons(rows)}: class by class the two go together "
+            f"(correlation {alike:.2f}), and nothing else that the rows show explains it.",
             f"write equal cells of {mark.column} alike, or drop the column"
             if mark.column
             else "shuffle the rows, and write the file in one part",
@@ -110,7 +111,7 @@ def _found(
     file: PublishedFile, common: dict[str, tuple[Ids, Ids]], marks: Sequence[Mark], traits: Sequence[Mark]
 ) -> tuple[Mark, Mark, float] | None:
     compared = SharedClasses.of(file, common) if marks and common else None
-    return None if compared is None else compared.best(marks, traits)
+    return None if compared is None else compared.best(marks, compared.deviations(compared.of_person, traits))
 
 
 # --- what a reader sees of rows ---------------------------------------------------------------------------------------
@@ -214,16 +215,20 @@ def _dummies(words: str, column: str, ids: Ids) -> Iterator[Mark]:
     """One mark for each value."""
     size = np.bincount(ids[ids >= 0]) if (ids >= 0).any() else np.zeros(0)
     for value in np.flatnonzero((size >= _FEWEST) & (size <= len(ids) - _FEWEST)).tolist():
-        yield Mark(words, column, (ids == value).astype(np.float64))
+        yield Mark(words, column, ids, made=partial(np.equal, value))
 
 
 def _waves(words: str, column: str, rank: Ids, run: Ids | None = None, kind: Disclosure = "linking") -> Iterator[Mark]:
     """Waves along an order, or along its part in each run."""
     place = _middles(rank, np.zeros(len(rank), dtype=np.int64) if run is None else run)
     for k in range(1, _WAVES + 1):
-        yield Mark(words, column, np.cos(np.pi * k * place), kind, rank, k)
+        yield Mark(words, column, place, kind, rank, k, partial(_wave, np.cos, k))
         if k % 2 == 0:
-            yield Mark(words, column, np.sin(np.pi * k * place), kind, rank)
+            yield Mark(words, column, place, kind, rank, made=partial(_wave, np.sin, k))
+
+
+def _wave(wave: Callable[[Matrix], Matrix], k: int, place: Matrix) -> Matrix:
+    return wave(np.pi * k * place)
 
 
 def _middles(rank: Ids, run: Ids) -> Matrix:
@@ -248,8 +253,7 @@ def traits_of(file: PublishedFile) -> Iterator[Mark]:
         role = file.role(name)
         kind: Disclosure = "singling out" if role is Role.QUASI_IDENTIFIER else "inference"
         kind = "linking" if role is Role.IDENTIFIER or name == file.key else kind
-        number_of = places(column.texts, file._kind(name), file.original_decimal)
-        yield from (shape._replace(kind=kind) for shape in _shapes(name, column, number_of))
+        yield from (shape._replace(kind=kind) for shape in _shapes(name, column, file.original_numbers(name)))
         if name in file.shared:
             yield from (wave._replace(kind=kind) for wave in _within_cells(file, name))
 
@@ -275,4 +279,6 @@ def _recipes(file: PublishedFile) -> Iterator[Mark]:
     for words, order in recipes(file):
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        yield from _waves(words, "", rank)
+        place = (rank + 0.5) / len(rank)
+        for k in range(1, _WAVES // 2 + 1):
+            yield Mark(words, "", place, "linking", rank, k, partial(_wave, np.cos, k))

@@ -4,14 +4,15 @@ An order that follows from what the file shows anyway (sorted, or equal cells to
 taken among the orders that look the same in this respect.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Kind
 from unveil.data.table import CodedColumn
 from unveil.risk.published_file.along import KeptDistance, along_the_file, at_a_distance, exchangeable
 from unveil.risk.published_file.classes import Mark, SharedClasses, all_common
-from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.marks import PLACE, shown_values, stands_for
 from unveil.risk.published_file.runs import runs_of
 from unveil.risk.published_file.statistics import within_runs
@@ -20,6 +21,8 @@ __all__ = ["row_order"]
 
 LEAST = 60  # rows; fewer say too little
 _DRAWS = 3
+_ALIKE = 0.3  # of the rows that fit the person at their place, at least
+_LOOKED_AT = 2_000  # rows, before all are
 LEAST_ALONG = 0.2  # by how much some lines differ from the others, where that is no chance
 _OTHER_ORDERS = 12.0  # log of the orders that a few rows could have, at least
 
@@ -58,7 +61,7 @@ def _apart(file: PublishedFile, found: KeptDistance) -> Leak:
         "linking",
         "exceeded",
         f"People {found.words} stand {lines} in the file ({percent(found.share)} of such pairs, beyond chance): "
-        f"who finds one of them finds the other, among {file.persons(file.rows)}.",
+        f"whoever finds one of them finds the other, among {file.persons(file.rows)}.",
         "shuffle the rows, or sort them by what is published",
         (found.column,) if found.column else (),
         file.rows,
@@ -101,13 +104,15 @@ def _followed(file: PublishedFile, trait: Mark, strength: float, how: str = "") 
     fix = "shuffle the rows, or sort them by what is published"
     if trait.column:
         sentence = (
-            f"The rows follow {trait.words}{how}, which the file does not show so finely: who has everybody's "
+            f"The rows follow {trait.words}{how}, which the file does not show so finely: anyone who has everybody's "
             f"{trait.column} finds or narrows down {found}."
         )
     elif trait.words.startswith(PLACE):
-        sentence = f"The rows stand in the order of the original{how}: who has the list in its order finds {found}."
+        sentence = f"The rows stand in the order of the original{how}: anyone who has that list finds {found}."
     else:
-        sentence = f"The rows are {trait.words}: who has the original's list makes the same order, and finds {found}."
+        sentence = (
+            f"The rows are {trait.words}: anyone who has the original's list can repeat that order, and finds {found}."
+        )
         fix = "shuffle the rows with a seed that nobody knows, or sort them by what is published"
     kind: Disclosure = "singling out" if trait.column in file.columns else "linking"
     return Leak(
@@ -130,8 +135,7 @@ def _orders(file: PublishedFile) -> list[tuple[str | None, NDArray[np.float64]]]
 
 
 def _rank_texts(file: PublishedFile, name: str, column: CodedColumn) -> Ids:
-    kind = file.schema.declaration(name).kind if name in file.schema.names else Kind.NUMERIC
-    place = places(column.texts, kind if kind.measured else Kind.NUMERIC, file.original_decimal)
+    place = file.original_numbers(name)
     if np.isfinite(place).mean() > 0.9:
         return np.unique(np.where(np.isfinite(place), place, np.inf), return_inverse=True)[1].astype(np.int64)
     rank = np.zeros(len(column.texts), dtype=np.int64)
@@ -150,8 +154,11 @@ def _by_place(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | 
     for column, value in _orders(file):
         for turned in (False, True):
             order = np.argsort(-value if turned else value, kind="stable")
+            some = np.arange(0, file.rows, max(file.rows // _LOOKED_AT, 1))
+            if _agreement(file, some, order[some]) < _ALIKE - 0.05:
+                continue
             seen = _agreement(file, np.arange(file.rows), order)
-            if seen < 0.3:
+            if seen < _ALIKE:
                 continue
             chance = max(_agreement(file, d, order) for d in drawn)
             spread = 8 * np.sqrt(max(chance * (1 - chance), 1e-4) / file.rows)
@@ -200,15 +207,26 @@ def _by_column(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] |
         )
         if np.isfinite(here).mean() > 0.9 and len(np.unique(here)) > 10:
             rank = np.unique(np.where(np.isfinite(here), here, np.inf), return_inverse=True)[1]
-            seen = [abs(float(np.corrcoef(rank[d], there)[0, 1])) for d in drawn]
+            likeness = partial(_correlated, rank, there)
         else:
             place = {t.strip(): i for i, t in enumerate(source.texts)}
             text = np.array([place.get(t.strip(), -1) for t in file.columns[name].texts])[file.codes(name)]
-            seen = [float((text[d] == np.asarray(source.text_of_row)).mean()) for d in drawn]
+            likeness = partial(_equal, text, np.asarray(source.text_of_row))
+        if likeness(drawn[0]) < _ALIKE:
+            continue
+        seen = [likeness(d) for d in drawn]
         chance, spread = float(np.mean(seen[1:])), max(float(np.std(seen[1:])), 0.5 / np.sqrt(file.rows))
-        if seen[0] > chance + 8 * spread and seen[0] - chance > 0.3 * (1 - chance):
+        if seen[0] > chance + 8 * spread and seen[0] - chance > _ALIKE * (1 - chance):
             return None, (seen[0] - chance) / (1 - chance), ""
     return None
+
+
+def _correlated(here: Ids, there: Ids, order: Ids) -> float:
+    return abs(float(np.corrcoef(here[order], there)[0, 1]))
+
+
+def _equal(here: Ids, there: Ids, order: Ids) -> float:
+    return float((here[order] == there).mean())
 
 
 def _agreement(file: PublishedFile, rows: Ids, people: Ids) -> float:

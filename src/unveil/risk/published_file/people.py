@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import example_rows, row_numbers
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
 
 __all__ = ["people_who_fit", "repeated_people", "rows_of_nobody", "unplaced_people"]
 
@@ -249,8 +249,8 @@ def _only_suppressed(
             "unplaced_people",
             "inference",
             "exceeded",
-            f"The suppressed rows ({file.count(rows)}) are the only ones that {file.persons(people)} can have: by "
-            f"elimination they are found.",
+            f"{file.persons(people)} can only have one of the suppressed rows ({file.count(rows)}): they are found by "
+            f"elimination.",
             "leave suppressed rows out of the file, or suppress more rows of others",
             tuple(names),
             people,
@@ -278,7 +278,7 @@ def _guess(file: PublishedFile, name: str) -> str:
     here = np.sort(file.numbers(name)[file.codes(name)])
     column = file.original[name]
     kind = file.schema.declaration(name).kind
-    there = np.sort(places(column.texts, kind, file.original_decimal)[np.asarray(column.text_of_row)])
+    there = np.sort(file.original_numbers(name)[np.asarray(column.text_of_row)])
     here, there = here[np.isfinite(here)], there[np.isfinite(there)]
     if len(here) < 10 or len(there) < 10:
         return "perhaps recoded"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.classes import ALIKE, Matrix, SharedClasses, all_common
-from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.marks import traits_of
 from unveil.risk.published_file.statistics import narrowed_sets
 
@@ -41,7 +41,16 @@ def told_by_all_columns(file: PublishedFile) -> list[Leak]:
     if file.original is None or not file.linked or file.people < _LEAST:
         return []
     found = [
-        _leak(file, other, kind, (name,), "", file.people, ALIKE, f"Multiples of {by} in {name} mark some of {other}")
+        _leak(
+            file,
+            other,
+            kind,
+            (name,),
+            "",
+            file.people,
+            ALIKE,
+            f"Whether {name} is a multiple of {by} goes with {other}",
+        )
         for name, by, other, kind in _multiples(file)
     ]
     if not extra:
@@ -67,7 +76,7 @@ def _multiples(file: PublishedFile) -> Iterator[tuple[str, int, str, Disclosure]
     base = _base(file)
     for name in (n for n in file.shared if targets and (file.cells(n).exact[file.codes(n)] >= 0).all()):
         column = file.original[name]
-        value = places(column.texts, file._kind(name), file.original_decimal)
+        value = file.original_numbers(name)
         if len(value) <= _BINS**2 or not (np.isfinite(value) & (value == np.round(value))).all():
             continue
         flags = (value[:, None].astype(np.int64) % np.arange(2, _DIVISORS) == 0)[np.asarray(column.text_of_row)]
@@ -135,7 +144,7 @@ def _codes(file: PublishedFile, name: str) -> Ids:
     ids = np.asarray(column.text_of_row, dtype=np.int64)
     if len(np.unique(ids)) <= _VALUES:
         return np.unique(ids, return_inverse=True)[1].astype(np.int64)
-    place = places(column.texts, file._kind(name), file.original_decimal)
+    place = file.original_numbers(name)
     order = place if np.isfinite(place).all() else np.array(column.texts, dtype=str)
     rank = np.unique(order, return_inverse=True)[1][ids]
     _, rank, size = np.unique(rank, return_inverse=True, return_counts=True)
@@ -206,15 +215,15 @@ def _leak(
     strength: float,
     told: str = "",
 ) -> Leak:
-    together = f"{' and '.join(columns)} {'together say' if len(columns) > 1 else 'says'}"
-    sentence = f"{told}, which the cells leave open, of {file.persons(people)}." if told else ""
+    together = f"{' and '.join(columns)} {'together reveal' if len(columns) > 1 else 'reveals'}"
+    sentence = f"{told}, which the published cells leave open, for {file.persons(people)}." if told else ""
     sentence = sentence or (
-        f"{together} {share} of what the quasi-identifiers leave open about {name}, of {file.persons(people)}."
+        f"{together} {share} of what the quasi-identifiers leave open about {name}, for {file.persons(people)}."
         if share
-        else f"Some values of {' and '.join(columns)} leave few of {name}, fewer than the cells that are shown: "
-        f"those of {file.persons(people)}."
+        else f"Some values of {' and '.join(columns)} narrow {name} down further than the published cells do, for "
+        f"{file.persons(people)}."
     )
-    fix = f"drop {columns[-1]}, or coarsen it until it says less about {name}"
+    fix = f"drop {columns[-1]}, or coarsen it until it reveals less about {name}"
     return Leak("told_by_all_columns", kind, "exceeded", sentence, fix, (*columns, name), people, strength)
 
 
@@ -241,8 +250,8 @@ def chosen_people(file: PublishedFile) -> list[Leak]:
             "chosen_people",
             trait.kind,
             "exceeded",
-            f"{percent(published)} of the people were published, and who was goes with {trait.words} (class by class, "
-            f"correlation {alike:.2f}): that somebody is in the file tells it.",
+            f"Only {percent(published)} of the people were published, and who was chosen depends on {trait.words} "
+            f"(correlation {alike:.2f}, class by class): being in the file tells it.",
             "draw the published people at random, or say who was chosen and why in a column",
             (trait.column,) if trait.column else (),
             file.rows,

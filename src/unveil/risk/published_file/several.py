@@ -286,8 +286,8 @@ def _crossing(one: PublishedFile, other: PublishedFile, name: str) -> list[Leak]
         return []
     return [
         _across(
-            f"Who holds both releases narrows {name} of {one.persons(people)} down to one or two values; either alone "
-            f"leaves at least {int(alone[few].min())}.",
+            f"Anyone who holds both releases narrows {name} of {one.persons(people)} down to one or two values; either "
+            f"alone leaves at least {int(alone[few].min())}.",
             "publish one of them only, or cut both into the same classes",
             (name,),
             people,
@@ -326,8 +326,8 @@ def _difference(one: PublishedFile, other: PublishedFile) -> list[Leak]:
         return []
     return [
         _across(
-            f"The two releases differ by {one.plural(more, 'row')} only: who knows who came or went between them has "
-            f"their rows.",
+            f"The two releases differ by {one.plural(more, 'row')} only: whoever knows who came or went between them "
+            f"has their rows.",
             "publish changes in larger steps, or coarsen the second release differently",
             tuple(names),
             more,
