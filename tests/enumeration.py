@@ -33,7 +33,7 @@ from math import prod
 from operator import add
 from typing import Any
 
-from small import made_release
+from tests.small import made_release
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.release import Release
 

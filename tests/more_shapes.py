@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tests.shapes import Shape, bucket, shape
 
-__all__ = ["late_shapes", "sixteen_shapes"]
+__all__ = ["late_shapes", "morning_shapes", "sixteen_shapes"]
 
 
 def late_shapes() -> Iterator[Shape]:
@@ -159,4 +159,82 @@ def sixteen_shapes() -> Iterator[Shape]:
     yield shape(
         "three thousand people, told by a dozen", (2, 2, 2), three, (bucket([a, b], [0, 1]), 1400, 200),
         (bucket([c, d], [0, 1]), 60, 25), (bucket([a, c, b], [0, 0, 1]), 4, 0),
+    )  # fmt: skip
+
+
+def morning_shapes() -> Iterator[Shape]:
+    """Thirteen for 19 November 2026: secrets apart, a cycle of three values, symmetries that nearly hold, a bucket of a
+    hundred, three slices with wide cells and withheld values, pseudo-counts from 0.01 to 5, three thousand rows."""
+    two, three, sliced = ((0,), (1,)), ((0, 1), (2,)), ((0,), (1,), (2,))
+    # Two secrets in blocks of their own: both may flip, alone or together; known is what the first goes with.
+    pair, same = (((0,),), ((1,),)), (((0,),), ((0,),))
+    a_b, c_d = (((0,), (0,)), ((1,), (1,))), (((0,), (1,)), ((1,), (0,)))
+    one_two = (((1,),), ((2,),))
+    yield shape(
+        "two secrets apart, the other one hidden", (2, 2, 3, 2), ((0, 1), (2,), (3,)), ((a_b, pair, pair), 16, 3),
+        ((c_d, one_two, pair), 8, 3), ((a_b, same, pair), 5, 2), known=(0, 1), beta=0.5,
+    )  # fmt: skip
+    # Every reading fits a third of the buckets to the letter, and only turning all three values leads to the next.
+    for beta, counts in ((0.01, (3, 3, 3)), (0.3, (4, 3, 3))):
+        turn = [(bucket([[k], [k], [(k + 1) % 3]], [v, v, (v + 1) % 3]), counts[k], 0)
+                for k in range(3) for v in range(3)]  # fmt: skip
+        yield shape(f"a cycle of three values, beta {beta}", (3, 3), two, *turn, beta=beta)
+    # Four readings, one narrow and high, one wide and low: how sure the codes are differs by reading.
+    yield shape(
+        "modes of different width", (4, 2), two, (bucket([[0], [1]], [0, 1]), 14, 2),
+        (bucket([[0], [2]], [0, 1]), 9, 4), (bucket([[1], [3]], [0, 1]), 9, 4), (bucket([[2], [3]], [0, 1]), 9, 4),
+        (bucket([[0], [1], [1]], [0, 1, 1]), 5, 0), beta=0.1,
+    )  # fmt: skip
+    # Two pairs of values, each a mirror of itself but for one bucket, and these two pull opposite ways.
+    a, b, c, d = [0, 0], [1, 1], [0, 1], [1, 0]
+    yield shape(
+        "mirrors that nearly hold, pulled both ways", (2, 2, 4), three, (bucket([a, b], [0, 1]), 40, 6),
+        (bucket([c, d], [2, 3]), 40, 6), (bucket([a, a, b], [0, 0, 1]), 1, 0), (bucket([c, d, d], [2, 3, 3]), 1, 0),
+        (bucket([a, d], [0, 2]), 3, 1), (bucket([b, d], [1, 2]), 2, 1), beta=0.5,
+    )  # fmt: skip
+    crowd = bucket([[0]] * 50 + [[1]] * 30 + [[2]] * 20, [0] * 60 + [1] * 40)
+    some = bucket([[0]] * 9 + [[1]] * 9 + [[2]] * 6, [0] * 12 + [1] * 12)
+    few = bucket([[0]] * 2 + [[1]] * 4, [0] * 4 + [1] * 2)
+    yield shape("buckets of 100, 24, 6 and 2", (3, 2), two, (crowd, 1, 0), (some, 1, 0), (few, 2, 0),
+                (bucket([[1], [2]], [0, 1]), 7, 3))  # fmt: skip
+    # One of three values is withheld from those whom it would tell apart; pseudo-counts above what is seen.
+    yield shape(
+        "withheld where it matters, beta 5", (2, 2, 3), three, (bucket([a, b], [0, 1]), 14, 2),
+        (bucket([c, d], [-1, 2], 3), 5, 0), (bucket([a, d], [0, -1], 3), 4, 0), (bucket([b], [-1], 3), 3, 0),
+        alpha=0.1, beta=5.0,
+    )  # fmt: skip
+    yield shape(
+        "pseudo-counts of 5, both ways alike", (2, 2, 2), three, (bucket([a, b], [0, 1]), 300, 120),
+        (bucket([a, c, b], [0, 0, 1]), 12, 6), (bucket([c, d], [0, 1]), 60, 30), alpha=5.0, beta=5.0,
+    )  # fmt: skip
+    # Slices whose attribute is generalised, whose value is withheld now and then.
+    wide = (((0, 1),), ((1, 2),))
+    either, unknown = (((0,),), ((2,),)), (((0,),), ((0, 1),))
+    yield shape(
+        "three slices, wide cells, values withheld", (3, 2, 2), sliced, ((wide, pair, pair), 2, 1),
+        ((either, pair, pair), 10, 2), ((wide, same, unknown), 1, 0), ((either, pair, unknown), 2, 0), beta=0.3,
+    )  # fmt: skip
+    # Regions of two attributes that overlap, at almost no pseudo-counts.
+    both = ((0,),), ((1,),)
+    over = [((((0, 1), (0,)), ((1,), (0, 1))), both), ((((0,), (0, 1)), ((0, 1), (1,))), both),
+            ((((0,), (0,)), ((1,), (1,))), both)]  # fmt: skip
+    yield shape("regions that overlap, beta 0.01", (2, 2, 2), three, (over[0], 3, 1), (over[1], 3, 1), (over[2], 4, 1),
+                beta=0.01)  # fmt: skip
+    # Three thousand rows in which ten buckets close the circle of values.
+    yield shape(
+        "three thousand rows, three values", (3, 3), two, (bucket([[0], [1]], [0, 1]), 1000, 150),
+        (bucket([[1], [2]], [1, 2]), 480, 200), (bucket([[2], [0]], [2, 0]), 10, 3), beta=0.1,
+    )  # fmt: skip
+    # Who knows the group and one attribute; the other attribute mirrors what this one says.
+    yield shape(
+        "a group and one attribute known, beta 0.1", (2, 2, 2), three, (bucket([a, b], [0, 1]), 30, 9),
+        (bucket([c, d], [0, 1]), 26, 9), (bucket([a, c, d], [0, 1, 1]), 4, 1), (bucket([b, c, d], [0, 0, 1]), 4, 1),
+        known=(1,), group_known=True, beta=0.1,
+    )  # fmt: skip
+    # Each attribute says which way round, one against the other, and a third one settles it in few buckets.
+    e, f, g, h = [0, 1, 0], [1, 0, 1], [0, 0, 1], [1, 1, 0]
+    yield shape(
+        "two attributes against each other, three values", (2, 2, 2, 3), ((0, 1, 2), (3,)),
+        (bucket([e, f], [0, 1]), 22, 8), (bucket([g, h], [1, 2]), 12, 4), (bucket([e, g, h], [0, 0, 2]), 2, 0),
+        (bucket([f, h], [1, 2]), 5, 2), beta=0.5,
     )  # fmt: skip

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from enumeration import published
-from small import made_release
+from tests.enumeration import published
+from tests.small import made_release
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known, Prior, Targets
 from unveil.data.regions import Regions
@@ -52,6 +52,10 @@ class Shape:
     def states(self) -> float:
         """How many divisions there are."""
         return prod(float(comb(n + (w := len(ways(kind, self.blocks))) - 1, w - 1)) for kind, n in self.kinds.items())
+
+    @property
+    def rows(self) -> int:
+        return sum(len(kind[0]) * times for kind, times in self.kinds.items())
 
     def people(self) -> list[tuple[int, Row]]:
         """Whom a reader can tell apart: (kind or 0, what is known)."""

@@ -4,7 +4,7 @@ import ast
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ import numpy as np
 import unveil
 from tests.mode_oracles import MOST, by_counts, countable, exact_beliefs, integrated_over, listed, second_way
 from tests.modes import WITHHELD, Hidden, blind_tables, odd_tables, tables
+from tests.more_shapes import late_shapes, morning_shapes, sixteen_shapes
+from tests.shapes import Shape, exact, shapes
 from unveil.attackers import Chains, learn
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
@@ -94,14 +96,17 @@ def starts(table: Hidden) -> list[dict[int, np.ndarray]]:
     return [truth, {a: shares[order] for a, shares in truth.items()}]
 
 
-def run(table: Hidden, seed: int, chains: Chains | None = None, *, probed: bool = False) -> dict[str, Belief]:
+def run(table: Hidden | Shape, seed: int, chains: Chains | None = None, *, probed: bool = False) -> dict[str, Belief]:
     """What learner and attacker believe of everybody who can be told apart; `probed`: from the truth as well."""
-    release = table.release()
-    targets = table.targets(release)
+    if isinstance(table, Shape):
+        release, example = table.release()
+        asked, prior, targets, begun = table.asked, table.prior(), table.targets(example), table.starts()
+    else:
+        release = table.release()
+        asked, prior, targets, begun = len(table.codes), table.prior(release), table.targets(release), starts(table)
     both = {"learner": (Learner(), targets), "bayesian": (Bayesian(), targets)}
-    asked = len(table.codes)
-    ask = release, asked, table.prior(release), Engine(seed=seed), chains or Chains(), both
-    return learn(*ask, None, None, starts(table) if probed else ())[0]
+    ask = release, asked, prior, Engine(seed=seed), chains or Chains(), both
+    return learn(*ask, None, None, begun if probed else ())[0]
 
 
 def small(table: Hidden) -> bool:
@@ -112,6 +117,11 @@ def small(table: Hidden) -> bool:
 def everybody() -> dict[str, Hidden]:
     """Every table by its name, those that were invented last first."""
     return {table.name: table for table in (*odd_tables(), *blind_tables(), *tables())}
+
+
+def other_shapes() -> dict[str, Shape]:
+    """Releases of any shape by name, those that were invented last first."""
+    return {one.name: one for one in (*morning_shapes(), *sixteen_shapes(), *late_shapes(), *shapes())}
 
 
 def code_digest() -> str:
@@ -169,28 +179,23 @@ def second_ways(kept: Path, most: float = MOST) -> dict[str, tuple[str, float]]:
 
 
 def trials(
-    kept: Path, seeds: Sequence[int] = range(SEEDS), *, names: Sequence[str] = (), chains_only: bool = False
+    kept: Path, some: Mapping[str, Hidden | Shape], seeds: Sequence[int] = range(SEEDS), *, chains_only: bool = False
 ) -> Iterator[Trial]:
-    """Every run, those of before from `kept`, to which new ones are added.
-
-    `chains_only`: the tables that are integrated otherwise, by chains, so that these are tried there too.
-    """
+    """Every run of some tables, those of before from `kept`, to which new ones are added; `chains_only`: never by a
+    grid."""
     done, code = kept_trials(kept), code_digest()
-    everyone = everybody()
-    exact: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for seed in seeds:
-        for name, table in everyone.items():
-            if (names and name not in names) or (chains_only and not small(table)):
-                continue
+        for name, table in some.items():
             if (name, seed, "bayesian") not in done:
-                if name not in exact:
-                    exact[name] = exact_beliefs(table)
+                if name not in known:
+                    known[name] = exact(table) if isinstance(table, Shape) else exact_beliefs(table)
                 begun = time.process_time()
                 with without_grid() if chains_only else nullcontext():
                     found = run(table, seed, probed=True)
                 seconds = time.process_time() - begun
                 lines = []
-                for (reader, belief), truth in zip(found.items(), exact[name], strict=True):
+                for (reader, belief), truth in zip(found.items(), known[name], strict=True):
                     judged = belief.diagnostics
                     facts = {k: v for k, v in judged.facts.items() if isinstance(v, float) and "log_fit" not in k}
                     alarm = str(judged.facts.get("alarm", ""))

@@ -10,7 +10,7 @@ from unveil.kernels.matching import lay_out, log_permanent
 from unveil.kernels.random import draw
 from unveil.kernels.repeated_groups import match_repeated
 
-__all__ = ["log_likelihood", "log_likelihoods", "sweep", "warm"]
+__all__ = ["log_likelihood", "log_likelihoods", "sweep", "trade", "warm"]
 
 
 @njit(cache=True, nogil=True)
@@ -39,7 +39,7 @@ def log_likelihood(drawn, power, place, row, start, low, high, cells, offset, va
 
 
 @njit(cache=True, nogil=True)
-def log_likelihoods(drawn, power, place, row, start, low, high, cells, offset, values, groups, times, total):
+def log_likelihoods(drawn, power, total, place, row, start, low, high, cells, offset, values, groups, times):
     """Add to `total` (places,) the log likelihood at each of many places `drawn` (places, parameters)."""
     for k in range(drawn.shape[0]):
         total[k] += log_likelihood(drawn[k], power, place, row, start, low, high, cells, offset, values, groups, times)
@@ -47,8 +47,8 @@ def log_likelihoods(drawn, power, place, row, start, low, high, cells, offset, v
 
 @njit(cache=True, nogil=True)
 def sweep(
-    drawn, power, mirror, own_counts, place, row, start, low, high, smoothed, near, centre, weight, beta,
-    cells, offset, group_start, cell, cell_count, value_start, value, value_count, times, key, number, counter,
+    drawn, power, mirror, key, number, counter, own_counts, place, row, start, low, high, smoothed, near, centre,
+    weight, beta, cells, offset, group_start, cell, cell_count, value_start, value, value_count, times,
 ):  # fmt: skip
     """Matchings, then parameters: `drawn` changes in place. Laid out as gibbs.draw_all and repeated_groups.
 
@@ -76,6 +76,24 @@ def sweep(
     return reached
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def trade(drawn, beta, codes, first, other):
+    """How two rows of shares, which start at `first` and `other`, part what they give to `codes` is traded in place.
+
+    Returns the logarithm of the prior density after it over that of before.
+    """
+    mine, theirs = 0.0, 0.0
+    for code in codes:
+        mine += drawn[first + code]
+        theirs += drawn[other + code]
+    prior = 0.0
+    for code in codes:
+        a, b = drawn[first + code] / mine, drawn[other + code] / theirs
+        prior += (beta[first + code] - beta[other + code]) * (math.log(b) - math.log(a))
+        drawn[first + code], drawn[other + code] = b * mine, a * theirs
+    return prior
+
+
 def warm():
     """Compile every kernel here."""
     drawn, power, place = np.full(4, 0.5), np.ones(1), np.array([0, 4])
@@ -85,9 +103,10 @@ def warm():
     ones, two = np.ones(2, np.int32), np.arange(2, dtype=np.int32)
     groups = lay_out(np.array([0, 2]), two, ones, np.array([0, 2]), two, ones)
     log_likelihood(drawn, power, place, *runs, cells, offset, 2, groups, np.ones(1))
-    log_likelihoods(drawn[None], power, place, *runs, cells, offset, 2, groups, np.ones(1), np.zeros(1))
+    log_likelihoods(drawn[None], power, np.zeros(1), place, *runs, cells, offset, 2, groups, np.ones(1))
     near = np.zeros(1, np.bool_), np.array([0, 0, 0]), np.empty(0, np.int64), np.empty(0)
     kinds = groups.start, groups.cell, groups.cell_count, groups.value_start, groups.value, groups.value_count
     key, counter = np.uint64(1), np.uint64(0)
-    more = np.ones(1, np.int64), key, 0, counter
-    sweep(drawn, power, True, np.zeros((2, 2), np.int64), place, *runs, *near, np.ones(4), cells, offset, *kinds, *more)
+    state = drawn, power, True, key, 0, counter, np.zeros((2, 2), np.int64)
+    sweep(*state, place, *runs, *near, np.ones(4), cells, offset, *kinds, np.ones(1, np.int64))
+    trade(drawn, np.ones(4), np.arange(2), 0, 2)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.hidden import HiddenBlock, HiddenModel
 from unveil.attackers.posterior.parameters import Layout
-from unveil.kernels import matching
+from unveil.kernels import matching, tempering
 
 __all__ = ["Flip", "linked_flips", "other_side", "plain_flips"]
 
@@ -37,14 +37,8 @@ class Flip:
         """
         found, prior = drawn.copy(), 0.0
         for place, codes in self.codes:
-            span = slice(layout.place[place], layout.place[place + 1])
-            table, beta = found[span].reshape(layout.shape[place]), layout.beta[span].reshape(layout.shape[place])
-            rows = np.ix_(np.array([first, other]), codes)
-            total = table[rows].sum(axis=1, keepdims=True)
-            within = table[rows] / total
-            old = np.log(within)
-            prior += float(((beta[rows] - 1) * (old[::-1] - old)).sum())
-            table[rows] = within[::-1] * total
+            start, width = layout.place[place], layout.shape[place][1]
+            prior += tempering.trade(found, layout.beta, codes, start + first * width, start + other * width)
         return found, prior
 
 

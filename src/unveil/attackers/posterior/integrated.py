@@ -173,12 +173,9 @@ def _grid(beta: Floats, count: int) -> tuple[Floats, Floats]:
 
 def _log_likelihoods(likelihood: Likelihood, drawn: Floats) -> Floats:
     """(nodes,) of parameters (nodes, numbers)."""
-    model, layout = likelihood.model, likelihood.model.layout
     total = np.zeros(len(drawn))
-    runs = layout.place, layout.row, layout.start, layout.low, layout.high
-    for block, groups, times in likelihood.kinds:
-        cells = block.cells, block.offset, model.values
-        log_likelihoods(drawn, model.power(1.0), *runs, *cells, groups, times, total)
+    for call in likelihood.calls:
+        log_likelihoods(drawn, likelihood.model.power(1.0), total, *call)
     return total
 
 

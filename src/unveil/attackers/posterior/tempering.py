@@ -49,23 +49,22 @@ class Likelihood:
 
     model: HiddenModel
     kinds: tuple[tuple[HiddenBlock, matching.Groups, Floats], ...]  # groups of each kind, and how many there are
+    calls: tuple[tuple[Any, ...], ...]  # by block what the kernel is told, where one kernel does it all
 
     @classmethod
     def of(cls, model: HiddenModel) -> "Likelihood":
         """Of a model whose groups are all matched exactly."""
-        return cls(model, tuple((block, *_kinds(block.groups)) for block in model.hidden))
+        layout, kinds = model.layout, tuple((block, *_kinds(block.groups)) for block in model.hidden)
+        runs = layout.place, layout.row, layout.start, layout.low, layout.high
+        calls = tuple((*runs, block.cells, block.offset, model.values, *some) for block, *some in kinds)
+        return cls(model, kinds, () if layout.kernels or len(model.withheld.rows) else calls)
 
     def __call__(self, drawn: Floats, pi: Floats, exponent: float = 1.0) -> float:
         """At these parameters, the likelihood of each matching raised to `exponent`."""
-        model = self.model
-        if not (model.layout.kernels or len(model.withheld.rows)):
-            layout, power, total = model.layout, model.power(exponent), 0.0
-            runs = layout.place, layout.row, layout.start, layout.low, layout.high
-            for block, groups, times in self.kinds:
-                cells = block.cells, block.offset, model.values
-                total += tempering.log_likelihood(drawn, power, *runs, *cells, groups, times)
-            return total
-        log_share = model.log_shares(model.layout.heated(drawn, model.power(exponent)))
+        model, power = self.model, self.model.power(exponent)
+        if self.calls:
+            return float(sum(tempering.log_likelihood(drawn, power, *call) for call in self.calls))
+        log_share = model.log_shares(model.layout.heated(drawn, power))
         total, none = 0.0, np.empty(0, dtype=np.int64)
         for block, groups, times in self.kinds:
             each = np.empty(len(times))
@@ -135,6 +134,7 @@ class Tempering:
 
     likelihood: Likelihood
     fast: HiddenModel  # for sweeps of the other chains
+    told: tuple[Any, ...]  # to the kernel that does all of a sweep; () where several do
     key: np.uint64
     exponents: Floats  # (levels,) from 1 down to 0; 1 alone where the table is too large
     hot: list[Chain]  # (levels - 1,)
@@ -160,11 +160,11 @@ class Tempering:
         pairs = tuple(combinations(held, 2))
         plain = plain_flips(model)
         if free > MOST_PARAMETERS or _numbers(fast) > MOST_NUMBERS:
-            return cls(likelihood, fast, key, np.ones(1), [], pairs=pairs, flips=(plain, ()))
+            return cls(likelihood, fast, (), key, np.ones(1), [], pairs=pairs, flips=(plain, ()))
         exponents = np.append(np.geomspace(1.0, LOWEST, LEVELS - 1), 0.0)
         hot = [Chain.start(model, engine.named(f"level {k}")) for k in range(1, LEVELS)]
         linked = linked_flips(model, likelihood.kinds)
-        found = cls(likelihood, fast, key, exponents, hot, pairs=pairs, flips=(plain, linked))
+        found = cls(likelihood, fast, _told(fast), key, exponents, hot, pairs=pairs, flips=(plain, linked))
         found._reset()
         return found
 
@@ -176,7 +176,7 @@ class Tempering:
     def step(self, model: HiddenModel, chain: Chain, burn_in: int) -> bool:
         """One sweep of every level but the chain's own, and moves; whether the chain's own state has changed."""
         for replica, exponent in zip(self.hot, self.exponents[1:].tolist(), strict=True):
-            if self.quick:
+            if self.told:
                 self._sweep(replica, exponent)
             else:
                 replica.advance(self.fast, exponent)
@@ -193,25 +193,11 @@ class Tempering:
                 self._space()
         return chain.drawn is not before
 
-    @property
-    def quick(self) -> bool:
-        """Whether one kernel does all of a sweep: one block to match, few ways to match a group, nothing withheld."""
-        model = self.fast
-        return len(model.hidden) == 1 and not len(model.withheld.rows) and not len(model.hidden[0].groups.method)
-
     def _sweep(self, replica: Chain, exponent: float) -> None:
-        """`Chain.advance` of a quick model; pi is not drawn, as the likelihood of matchings does not know it."""
-        model, layout = self.fast, self.fast.layout
-        block = model.hidden[0]
-        assert block.repeated is not None
-        kinds, mirror = block.repeated.groups, replica.sweep % FRESH_EVERY > 0
-        drawn = replica.drawn.copy()
-        runs = layout.place, layout.row, layout.start, layout.low, layout.high
-        near = layout.smoothed, layout.near.start, layout.near.centre, layout.near.weight, layout.beta
-        shape = kinds.start, kinds.cell, kinds.cell_count, kinds.value_start, kinds.value, kinds.value_count
-        numbers = block.repeated.times, replica.keys[0], replica.sweep, replica.counter
-        before = drawn, model.power(exponent), mirror, model.own_counts
-        reached = tempering.sweep(*before, *runs, *near, block.cells, block.offset, *shape, *numbers)
+        """`Chain.advance` where one kernel does it all; pi is not drawn: the likelihood does not know it."""
+        mirror, drawn = replica.sweep % FRESH_EVERY > 0, replica.drawn.copy()
+        numbers = replica.keys[0], replica.sweep, replica.counter
+        reached = tempering.sweep(drawn, self.fast.power(exponent), mirror, *numbers, *self.told)
         replica.drawn, replica.counter = drawn, np.uint64(reached)
         replica.sweep += 1
 
@@ -330,6 +316,20 @@ def _at(model: HiddenModel, draw: Draw, drawn: Floats) -> Draw:
     """The state at other parameters."""
     theta = model.layout.shares(drawn)
     return Draw(theta, theta, draw.pi, draw.pi_mean, draw.partner, draw.key, draw.current)
+
+
+def _told(model: HiddenModel) -> tuple[Any, ...]:
+    """What the kernel of a whole sweep is told of a model with one block to match, few ways to match a group and
+    nothing withheld; () of others."""
+    if len(model.hidden) != 1 or len(model.withheld.rows) or len(model.hidden[0].groups.method):
+        return ()
+    layout, block = model.layout, model.hidden[0]
+    assert block.repeated is not None
+    kinds = block.repeated.groups
+    runs = layout.place, layout.row, layout.start, layout.low, layout.high
+    near = layout.smoothed, layout.near.start, layout.near.centre, layout.near.weight, layout.beta
+    shape = kinds.start, kinds.cell, kinds.cell_count, kinds.value_start, kinds.value, kinds.value_count
+    return model.own_counts, *runs, *near, block.cells, block.offset, *shape, block.repeated.times
 
 
 def _exact(block: HiddenBlock) -> bool:
