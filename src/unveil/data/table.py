@@ -15,13 +15,12 @@ from unveil.data.preparation import CodedColumn, prepare_columns
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release, example_rows, row_numbers
 from unveil.data.schema import Schema
-from unveil.data.texts import names_people
+from unveil.data.texts import names_people, numbers_people
 from unveil.errors import TableError, UsageError, shown
 
 __all__ = ["MOST_COUNTED", "CodedColumn", "Table", "check_table_columns", "code_table"]
 
 MOST_COUNTED = 30_000_000  # rows that a column of frequencies may stand for: each is laid out
-TEXTS_LOOKED_AT = 2_000  # of a column, for what points at people
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -170,16 +169,8 @@ class Table(AttributeList):
         if self.count is not None and not counted:
             raise TableError(f"{self.name}: its rows are counted, and this anonymizer works on people one by one")
         for attribute, column in zip(self.attributes, self.columns, strict=True):
-            if attribute.kind.measured or attribute.reason:
-                continue
             rows = self.tally(column, attribute.codes)[: attribute.real]
-            seen = np.flatnonzero(rows)
-            some = seen[:: max(1, len(seen) // TEXTS_LOOKED_AT)]
-            why = names_people([attribute.values[code] for code in some.tolist()], rows[some])
-            apart = len(seen) / max(int(rows.sum()), 1)
-            if why is None and attribute.role is Role.INSENSITIVE and len(seen) >= 50 and apart >= 0.95:
-                why = f"{apart:.0%} of its rows hold a text of their own"
-            if why is not None:
+            if not attribute.reason and (why := _points_at_people(attribute, rows)) is not None:
                 raise TableError(
                     f"{attribute.name}: is not released: {why}; make it an identifier, or, if it names nobody, add "
                     f'release = true and reason = "…" to it in the schema'
@@ -201,6 +192,20 @@ class Table(AttributeList):
         missing = schema.missing_token
         coded = {key: _code_values(values, missing) for key, values in columns.items()}
         return code_table(schema, coded, name=name, place=lambda row: f"row {row + 1}")
+
+
+def _points_at_people(attribute: Attribute, rows: NDArray[np.int64]) -> str | None:
+    """Why a column of these values, in so many rows each, must not be published; None if nothing speaks against it."""
+    seen = np.flatnonzero(rows)
+    if attribute.kind.measured:  # of quasi-identifiers intervals are published
+        if attribute.low is None or attribute.binned or attribute.role is Role.QUASI_IDENTIFIER:
+            return None
+        return None if attribute.kind is Kind.DATE else numbers_people(attribute.low[seen], rows[seen])
+    why = names_people([attribute.values[code] for code in seen.tolist()], rows[seen])
+    apart = len(seen) / max(int(rows.sum()), 1)
+    if why is None and attribute.role is Role.INSENSITIVE and len(seen) >= 50 and apart >= 0.95:
+        why = f"{apart:.0%} of its rows hold a text of their own"
+    return why
 
 
 def code_table(

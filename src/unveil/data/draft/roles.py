@@ -21,7 +21,7 @@ from unveil.data.draft.words import (
     hinted,
     says_only_name,
 )
-from unveil.data.texts import MANY, names_conditions, names_people
+from unveil.data.texts import MANY, names_conditions, names_people, numbers_people
 
 __all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "searched_sets", "share_text", "weigh"]
 
@@ -116,6 +116,11 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
         return Role.IDENTIFIER, [f"the name says an identifier, and {share_text(apart)} of its values differ"]
     if distinct <= 1:
         return Role.INSENSITIVE, ["one value only: it tells nobody apart"]
+    given = None
+    if column.kind is Kind.NUMERIC and column.places is not None and not (known or column.published):
+        given = numbers_people(column.places, column.counts[: len(column.places)])
+    if given is not None:
+        return Role.IDENTIFIER, [given]
     if apart >= NEAR_UNIQUE and present >= ID_ROWS and not known and _like_numbers_of_people(column):
         return Role.IDENTIFIER, [f"{share_text(apart)} of its values differ: nearly every row has its own"]
     if extra := extra_key(column):
