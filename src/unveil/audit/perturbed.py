@@ -23,7 +23,10 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
         if group is not None and not _fits(reading, case, name):
             reading = read_perturbed(release, case.original)  # the pairs say that these are not the bands
     else:
-        reading = read_perturbed(release, case.original, None if group is None else np.asarray(group))
+        told = None if group is None else np.asarray(group)
+        reading = read_perturbed(release, case.original, told)
+        if told is not None and not _fits(reading, case, name):
+            reading = read_perturbed(release, case.original, told, bands=False)
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)

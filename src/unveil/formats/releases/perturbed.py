@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, Role, position
+from unveil.data.attribute import Attribute, Kind, Role, position
 from unveil.data.regions import Regions
 from unveil.data.release import Perturbation
 from unveil.data.rows import SUPPRESSED, shown_numbers
@@ -56,8 +56,9 @@ def noticed_column(
 ) -> tuple[ReadAttribute, Perturbation] | None:
     """A column of which nobody says that it was perturbed, but that shows numbers which are not in its domain.
 
-    Means with decimals are such, noise, codes of bands. Whole numbers in place of all values of a category are taken
-    for codes of these values in their order; whether they are is seen beside the original. None: it is neither.
+    Means with decimals are such, noise, codes of bands. Numbers in place of all values of a category are taken for
+    codes of these values in their order, and so are other names, one for each; whether they are is seen beside the
+    original. None: it is neither.
     """
     column, declared = found.columns[name], schema.declaration(name)
     attribute = known
@@ -71,13 +72,15 @@ def noticed_column(
     if attribute.kind.measured:
         lists = found.decimal == "," and any(_is_list(text, attribute) for text in column.texts)
         return None if lists or wrong.any() else _read(attribute, values[column.text_of_row], said=False)
-    numbers = [text.strip() for text, one in zip(column.texts, wrong, strict=True) if one]
-    if not numbers or (values >= 0).any() or len(numbers) > attribute.real:
+    names = [text.strip() for text, one in zip(column.texts, wrong, strict=True) if one]
+    if not names or (values >= 0).any() or len(names) > attribute.real or len(set(names)) < len(names):
         return None
-    if not all(text.isascii() and text.isdigit() for text in numbers) or len(set(map(int, numbers))) < len(numbers):
-        return None
-    order = sorted(numbers, key=int)
-    values[wrong] = [order.index(text) for text in numbers]
+    places = [position(name, Kind.NUMERIC, found.decimal) for name in names]
+    numbers = [place for place in places if place is not None]
+    if len(set(numbers)) < len(names) and (numbers or len(names) < attribute.real):
+        return None  # fewer names than values may be labels of sets of them
+    order = [name for _, name in sorted(zip(numbers or names, names, strict=True))]
+    values[wrong] = [order.index(name) for name in names]
     return _read(attribute, values[column.text_of_row], said=False)
 
 

@@ -9,13 +9,45 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, canonical
 from unveil.data.regions import Regions
 
-__all__ = ["Explanation", "Shown", "class_bands", "code_bands"]
+__all__ = ["Explanation", "Persons", "Shown", "class_bands", "code_bands", "nearest_values"]
 
-EXPLAINED = 0.9  # of the rows must lie in a class of exactly the size that the bands give
+EXPLAINED = 0.9  # of the rows in classes of several: those in a class of exactly the size that the bands give
+TELLING = 0.1  # of the rows must lie in classes of several people: one person may be in any band
+COLLAPSED = 0.7  # of the kinds of people are left as classes, at most, where averages were taken of several
+SPARE = 0.1  # of the rows may be withheld or absent where bands are told by their counts alone
 FEWEST_IN_BAND = 3  # rows a band on average: fewer follow any order of the values, true or not
 WIDTHS = (2, 3, 4, 5, 6, 7, 10, 12, 15, 20, 25, 30, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000)
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Persons:
+    """Who fits each cell, by cell and then by value."""
+
+    cell: Ints  # (kinds,) growing
+    code: Ints  # (kinds,) growing within a cell
+    count: Ints  # (kinds,)
+
+    @classmethod
+    def of(cls, cell: Ints, code: Ints, count: Ints, codes: int) -> "Persons":
+        """The same cell and code may occur several times."""
+        key, number = np.unique(cell * codes + code, return_inverse=True)
+        total = np.bincount(number.ravel(), weights=count, minlength=len(key)).astype(np.int64)
+        return cls(key // codes, key % codes, total)
+
+    def of_cell(self, cell: int) -> Ints:
+        """(people,) their values, growing."""
+        start, end = np.searchsorted(self.cell, (cell, cell + 1))
+        return np.repeat(self.code[start:end], self.count[start:end])
+
+    def by_band(self, node: Ints, cell: Ints, band: Ints) -> Ints:
+        """(pairs,) people of each pair of a cell and a band."""
+        bands = int(node.max()) + 1
+        key, number = np.unique(self.cell * bands + node[self.code], return_inverse=True)
+        wanted = cell * bands + band
+        at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+        return np.where(key[at] == wanted, np.bincount(number.ravel(), self.count)[at], 0).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +58,7 @@ class Shown:
     other: Ints  # (classes,) number of the other columns' cells
     value: Ints  # (classes,) the code that is shown
     rows: Ints  # (classes,)
-    people: Ints  # (other cells, codes) people who fit the other cells, by their true value
+    people: Persons  # who fits the other cells, by their true value
     everybody: Ints  # (codes,) all people by their true value
     absent: int = 0  # cells of the column that are withheld, and people who are not published
 
@@ -46,21 +78,46 @@ def class_bands(shown: Shown) -> Iterator[Explanation]:
     A class's value lies in the band that it was taken in, and the class holds everybody in that band: so bands are
     right where the sizes of classes are those that the original gives, whatever the average was.
     """
-    best, words = None, ""
-    most = EXPLAINED * shown.rows.sum()
+    best, words, most = None, "", EXPLAINED
     for node, said in _partitions(shown.attribute):
-        size = _by_node(shown.people, node)
-        right = int(shown.rows[size[shown.other, node[shown.value]] == shown.rows].sum())
-        if right > most or (best is None and right == most):
-            best, words, most = node, said, right
+        size = shown.people.by_band(node, shown.other, node[shown.value])
+        told = (size > 1) | (shown.rows > 1)
+        rows = int(shown.rows[told].sum())
+        share = shown.rows[told & (size == shown.rows)].sum() / max(rows, 1)
+        if rows >= TELLING * shown.rows.sum() and (share > most or (best is None and share == most)):
+            best, words, most = node, said, share
     if best is not None:
         yield Explanation(best[shown.value], _nodes(best), f"an average of {words}")
-    found = _runs(shown, shown.other)
-    if found is not None:
-        yield Explanation(*found, "an average of its class, in the order of the values")
-    found = _runs(shown, None)
-    if found is not None:
-        yield Explanation(*found, "an average of neighbouring values")
+    if not shown.attribute.kind.measured:
+        return
+    if len(shown.rows) <= COLLAPSED * len(shown.people.code):
+        found = _runs(shown, shown.other)
+        if found is not None:
+            yield Explanation(*found, "an average of its class, in the order of the values")
+    if len(np.unique(shown.value)) <= COLLAPSED * np.count_nonzero(shown.everybody):
+        found = _runs(shown, None)
+        if found is not None:
+            yield Explanation(*found, "an average of neighbouring values")
+
+
+def nearest_values(shown: Shown) -> Iterator[Explanation]:
+    """Readings of numbers as the values nearest to them, but for the ends, which may stand for all that is beyond."""
+    value, place = np.unique(shown.value, return_inverse=True)
+    rows = np.bincount(place, weights=shown.rows).astype(np.int64)
+    people = shown.everybody.copy()
+    people[shown.attribute.real :] = 0
+    held = np.flatnonzero(people)
+    first, last = value[:1], value[-1:]
+    low, high = value.copy(), value.copy()
+    if len(value) < 3 or not np.array_equal(held[(held > first) & (held < last)], value[1:-1]):
+        return
+    low[0], high[-1] = min(held[0], value[0]), max(held[-1], value[-1])
+    below = np.append(0, np.cumsum(people))
+    spare = below[high + 1] - below[low] - rows
+    if (spare >= 0).all() and spare.sum() <= min(shown.absent, SPARE * rows.sum()):
+        ends = (low < value).any() or (high > value).any()
+        words = "the value nearest to it" + (", the first and the last with all beyond" if ends else "")
+        yield Explanation(place, Regions.intervals(len(people), low, high), words)
 
 
 def code_bands(shown: Shown) -> Iterator[Explanation]:
@@ -89,7 +146,7 @@ def code_bands(shown: Shown) -> Iterator[Explanation]:
         spare = int(people.sum() - edges[-1])
         ends = np.cumsum(people)  # a band holds whole values: it ends where one of them does
         next_end = ends[np.minimum(np.searchsorted(ends, edges), len(ends) - 1)]
-        if 0 <= spare <= shown.absent and (next_end - edges <= spare).all():
+        if 0 <= spare <= min(shown.absent, SPARE * edges[-1]) and (next_end - edges <= spare).all():
             low, high = _between(people, np.append(0, edges[:-1]), edges - 1 + spare)
             yield Explanation(place, Regions.intervals(len(people), low, high), "the number of its band")
     elif np.array_equal(rows, people[people > 0]):
@@ -140,12 +197,6 @@ def _nodes(node: Ints) -> Regions:
     return Regions.pairs(len(node), node, np.arange(len(node)), int(node.max()) + 1)
 
 
-def _by_node(people: Ints, node: Ints) -> Ints:
-    size = np.zeros((len(people), int(node.max()) + 1), dtype=np.int64)
-    np.add.at(size.T, node, people.T)
-    return size
-
-
 def _between(people: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
     """The codes of the people who stand first and last, all sorted by value."""
     upto = np.cumsum(people)
@@ -165,12 +216,13 @@ def _runs(shown: Shown, other: Ints | None) -> tuple[Ints, Regions] | None:
     low, high = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     for one in np.unique(value[0]).tolist():
         here = np.flatnonzero(value[0] == one)
-        people = shown.everybody if other is None else shown.people[one]
+        codes = np.arange(len(shown.everybody))
+        people = np.repeat(codes, shown.everybody) if other is None else shown.people.of_cell(one)
         end = np.cumsum(rows[here])
-        spare = int(people.sum() - end[-1])
+        spare = len(people) - int(end[-1])
         if spare < 0 or not np.isfinite(place[value[1, here]]).all():
             return None
-        sums = np.append(0.0, np.cumsum(np.repeat(np.nan_to_num(place), people)))
+        sums = np.append(0.0, np.cumsum(np.nan_to_num(place[people])))
         for index, stop in zip(here.tolist(), end.tolist(), strict=True):
             size, shows = int(rows[index]), place[value[1, index]]
             start = np.arange(stop - size, stop - size + spare + 1)
@@ -178,6 +230,5 @@ def _runs(shown: Shown, other: Ints | None) -> tuple[Ints, Regions] | None:
             fits = start[np.abs(mean - shows) <= 0.5 + 1e-9]
             if not len(fits):
                 return None
-            ends = _between(people, fits[:1], fits[-1:] + size - 1)
-            low[index], high[index] = int(ends[0][0]), int(ends[1][0])
+            low[index], high[index] = people[fits[0]], people[fits[-1] + size - 1]
     return number, Regions.intervals(len(shown.everybody), low, high)

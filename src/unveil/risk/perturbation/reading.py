@@ -1,6 +1,6 @@
 """A release as it has to be read beside the original: columns that do not show true values are not believed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,12 +13,12 @@ from unveil.data.release import Block, BlockRows, Perturbation, Release, build_r
 from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
-from unveil.risk.perturbation.bands import Explanation, Shown, class_bands, code_bands
+from unveil.risk.perturbation.bands import Explanation, Persons, Shown, class_bands, code_bands, nearest_values
 from unveil.risk.perturbation.misfits import blamed, misfits, placed, shown_cells, tolerated
 
 __all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
 
-MOST_COUNTS = 50_000_000  # other cells × values
+MOST_COUNTS = 20_000_000  # pairs of a cell and a value of somebody who fits it
 MOST_VALUES = 1000  # of a sensitive attribute that is compared beside all others
 
 
@@ -66,34 +66,29 @@ class ReleaseReading:
         return table
 
 
-def read_perturbed(release: Release, table: Table, group: NDArray[np.integer] | None = None) -> ReleaseReading:
+def read_perturbed(
+    release: Release, table: Table, group: NDArray[np.integer] | None = None, *, bands: bool = True
+) -> ReleaseReading:
     """Notice columns that are not what they look like, and read them as what they are.
 
     By pigeonhole: rows of a value, or of a class, that more people would have to have than do. Such a column is an
     average of classes or of neighbours, or numbers of bands, where the sizes of classes say so: its cells become these
     bands. Otherwise it is a perturbed one, of which nobody says how. Quasi-identifiers are tried, then sensitive values
     beside them, and in a masked release the columns that are said to be unchanged. `group`: that of each original row.
+    `bands`: whether a column may be read as them.
     Cost: who fits which cell; more only if something is wrong.
     """
     if release.perturbed:
-        return _read_masked(rows_of(release), table) if release.row_by_row else ReleaseReading(release)
-    held = {a.name: i for i, a in enumerate(table.attributes)}
-    known = [
-        i
-        for i in release.with_role(Role.QUASI_IDENTIFIER)
-        if release.attributes[i].name in held
-        and table.attributes[held[release.attributes[i].name]].values == release.attributes[i].values
-    ]
-    blocks = [b for b in release.blocks if any(i in known for i in b.attributes)]
-    if len(blocks) != 1:
+        return _read_masked(rows_of(release), table) if release.row_by_row else _read_hidden(release, table)
+    people = _comparable(release, table)
+    if not people:
         return ReleaseReading(release)
-    people = {i: table.columns[held[release.attributes[i].name]] for i in known}
     try:
-        wrong = blamed(release, blocks[0], people)
+        wrong = blamed(release, release.block_of(next(iter(people))), people)
         columns = []
         number = np.arange(release.groups)
         for index, rows in wrong.items():
-            found, words = _read(release, index, people, set(wrong))
+            found, words = _read(release, index, people, set(wrong)) if bands else (None, "")
             if found is not None:
                 release, new = found
                 number = new[number]
@@ -110,6 +105,20 @@ def read_perturbed(release: Release, table: Table, group: NDArray[np.integer] | 
     told = None if group is None or (group < 0).any() else number[np.asarray(group, dtype=np.int64)]
     made, assignment = _taken_apart(release, changed, table, told)
     return ReleaseReading(made, tuple(columns), None, assignment=assignment)
+
+
+def _comparable(release: Release, table: Table) -> dict[int, NDArray[np.unsignedinteger]]:
+    """(people,) the values of each quasi-identifier that is said to be true; none if several blocks hold them."""
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    known = [
+        i
+        for i in release.with_role(Role.QUASI_IDENTIFIER)
+        if i not in release.perturbed
+        and release.attributes[i].name in held
+        and table.attributes[held[release.attributes[i].name]].values == release.attributes[i].values
+    ]
+    blocks = [b for b in release.blocks if any(i in known for i in b.attributes)]
+    return {i: table.columns[held[release.attributes[i].name]] for i in known} if len(blocks) == 1 else {}
 
 
 def _taken_apart(
@@ -160,7 +169,12 @@ def _unbelievable(
     for index in release.with_role(Role.SENSITIVE):
         attribute, block = release.attributes[index], release.block_of(index)
         place = held.get(attribute.name)
-        if place is None or table.attributes[place].values != attribute.values or release.regions[index].whole.all():
+        if (
+            index in release.perturbed
+            or place is None
+            or table.attributes[place].values != attribute.values
+            or release.regions[index].whole.all()
+        ):
             continue
         beside = [i for i in people if i in block.attributes and not release.regions[i].whole.all()]
         all_of = {**{i: people[i] for i in beside}, index: table.columns[place]}
@@ -175,21 +189,22 @@ def _read(
     index: int,
     people: dict[int, NDArray[np.unsignedinteger]],
     wrong: set[int],
-    *,
-    averaged: bool = False,
+    ways: Sequence[Callable[[Shown], Iterator[Explanation]]] = (class_bands, code_bands),
 ) -> tuple[tuple[Release, NDArray[np.int64]] | None, str]:
     """The release with this column as bands, the new numbers of its groups, and what it is taken for.
 
-    `averaged`: only as averages of classes, of which the sizes of classes are the proof.
+    `ways`: of reading it, the first that explains who has what.
     """
     block = release.block_of(index)
     rest = [i for i in people if i not in wrong]
-    shown, single, entry = _shown(release, block, index, rest, people)
+    try:
+        shown, single, entry = _shown(release, block, index, rest, people)
+    except NotApplicable:  # too many cells to compare
+        return None, ""
     if not len(shown.rows):
         return None, ""
     allowed = tolerated(release.rows, len(people[index]))
-    explanations = [*class_bands(shown)] if release.attributes[index].kind.ordered else []
-    for explanation in (*explanations, *(() if averaged else code_bands(shown))):
+    for explanation in (found for way in ways for found in way(shown)):
         made, number = _replaced(release, block, index, single, entry, explanation)
         if misfits(made, made.block_of(index), people, [*rest, index]) <= allowed:
             return (made, number), explanation.words
@@ -205,27 +220,28 @@ def _shown(
 ) -> tuple[Shown, NDArray[np.bool_], NDArray[np.int64]]:
     """Classes by the other columns' cells and the value shown; (entries,) which show one, and the class of each."""
     attribute = release.attributes[index]
-    value = release.regions[index].single()[block.region(index)]
+    value, true = release.regions[index].single()[block.region(index)], people[index].astype(np.int64)
     single = value >= 0
     if rest:
         cells, rows, cell = shown_cells(release, block, rest)
-        if len(rows) * attribute.codes > MOST_COUNTS:
-            raise NotApplicable("too many cells")
         kind, fits, _, of_person = placed(cells, [people[i] for i in rest])
-        by_value = np.zeros((int(of_person.max()) + 1, attribute.codes), dtype=np.int64)
-        np.add.at(by_value, (of_person, people[index]), 1)
-        held = np.zeros((len(rows), attribute.codes), dtype=np.int64)
-        np.add.at(held, fits, by_value[kind])
+        alike = Persons.of(of_person, true, np.ones_like(true), attribute.codes)
+        start = np.searchsorted(alike.cell, np.arange(int(of_person.max()) + 2))
+        times = np.diff(start)[kind]
+        if times.sum() > MOST_COUNTS:
+            raise NotApplicable("too many people fit too many cells")
+        at = np.repeat(start[kind] - (np.cumsum(times) - times), times) + np.arange(times.sum())
+        held = Persons.of(np.repeat(fits, times), alike.code[at], alike.count[at], attribute.codes)
     else:
         cell = np.zeros(len(block.cell), dtype=np.int64)
-        held = np.bincount(people[index], minlength=attribute.codes)[None]
+        held = Persons.of(np.zeros_like(true), true, np.ones_like(true), attribute.codes)
     key, number = np.unique(cell[single] * attribute.codes + value[single], return_inverse=True)
     rows = np.bincount(number, weights=block.count[single], minlength=len(key)).astype(np.int64)
     entry = np.full(len(block.cell), -1, dtype=np.int64)
     entry[single] = number
     withheld = int(block.count[~single].sum())
-    absent = withheld + max(len(people[index]) - release.rows, 0)
-    everybody = np.bincount(people[index], minlength=attribute.codes)
+    absent = withheld + max(len(true) - release.rows, 0)
+    everybody = np.bincount(true, minlength=attribute.codes)
     shown = Shown(attribute, key // attribute.codes, key % attribute.codes, rows, held, everybody, absent)
     return shown, single, entry
 
@@ -267,7 +283,7 @@ def read_unpaired(given: Release, table: Table) -> ReleaseReading:
     which nobody says that it was perturbed may also hold the numbers of bands.
     """
     if not given.row_by_row:
-        return ReleaseReading(given, tuple(_noticed(given)))
+        return _read_hidden(given, table)
     masked = rows_of(given)
     held = {a.name: i for i, a in enumerate(table.attributes)}
     roles = {masked.attributes[i].role for i in masked.masked}
@@ -304,7 +320,9 @@ def _as_bands(some: PublishedRows, table: Table, ranked: frozenset[int]) -> Rele
         for index in some.masked:
             name = release.attributes[index].name
             rows = max(misfits(release, release.blocks[0], people, [index]), strange.get(name, 0))
-            found, words = _read(release, index, people, wrong, averaged=index not in ranked)
+            ways = (code_bands,) if index in ranked else (nearest_values, class_bands)
+            inside = index in ranked or _within_domain(some, index)
+            found, words = _read(release, index, people, wrong, ways) if inside else (None, "")
             if found is None or not told or rows <= allowed:  # what may be true as it stands is no average
                 return None
             release, number = found[0], found[1][number]
@@ -312,6 +330,14 @@ def _as_bands(some: PublishedRows, table: Table, ranked: frozenset[int]) -> Rele
     except NotApplicable:
         return None
     return ReleaseReading(release, tuple(columns), number)
+
+
+def _within_domain(rows: PublishedRows, index: int) -> bool:
+    """Whether numbers lie where the original's do, give or take half a step of the ends: averages of them do."""
+    line = rows.attributes[index].positions()[: rows.attributes[index].real]
+    shown = rows.columns[index]
+    beyond = (shown < line.min() - 0.5) | (shown > line.max() + 0.5)
+    return int(beyond.sum()) <= tolerated(rows.rows, rows.rows)
 
 
 def _noticed(release: Release) -> Iterator[PerturbedColumn]:
@@ -330,7 +356,7 @@ def _noticed(release: Release) -> Iterator[PerturbedColumn]:
 
 
 def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
-    """Columns of a masked release that are said to be unchanged, each by its own histogram."""
+    """Columns of a masked release that are said to be unchanged, each by its own histogram, then beside each other."""
     columns, bands = list(_noticed(release_of_rows(masked))), []
     for index, name, rows in list(_doubtful(masked, table)):
         attribute, true = masked.attributes[index], table.columns[table.index(name)]
@@ -342,11 +368,42 @@ def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
                 masked, attributes=(*masked.attributes[:index], attribute, *masked.attributes[index + 1 :])
             )
         else:
-            words = "perturbed, like the columns of which that is said"
-            noticed = masked.noticed | {index}
-            masked = replace(masked, masked=tuple(sorted({*masked.masked, index})), noticed=noticed)
+            words, masked = "", _also(masked, {index})
         columns.append(PerturbedColumn(name, rows, words))
-    return ReleaseReading(release_of_rows(masked), tuple(columns), bands=tuple(bands))
+    reading = ReleaseReading(release_of_rows(masked), bands=tuple(bands))
+    if not masked.method.startswith("dp_"):
+        beside = _beside_each_other(reading.release, reading.as_read(table))
+        columns += beside.values()
+        reading = replace(reading, release=release_of_rows(_also(masked, set(beside))))
+    return replace(reading, columns=tuple(columns))
+
+
+def _also(masked: PublishedRows, more: set[int]) -> PublishedRows:
+    """The same with more columns that are taken for perturbed."""
+    wide = {i: cells for i, cells in masked.wide.items() if i not in more}
+    return replace(masked, masked=tuple(sorted({*masked.masked, *more})), noticed=masked.noticed | more, wide=wide)
+
+
+def _read_hidden(release: Release, table: Table) -> ReleaseReading:
+    """The same where links are hidden beside perturbed columns."""
+    beside = _beside_each_other(release, table)
+    perturbed = {**release.perturbed, **{i: Perturbation(release.attributes[i], said=False) for i in beside}}
+    return ReleaseReading(replace(release, perturbed=perturbed), (*_noticed(release), *beside.values()))
+
+
+def _beside_each_other(release: Release, table: Table) -> dict[int, PerturbedColumn]:
+    """Columns that are said to be unchanged, but stand beside cells that nobody has who has theirs."""
+    people = _comparable(release, table)
+    if not people:
+        return {}
+    try:
+        wrong = blamed(release, release.block_of(next(iter(people))), people)
+        name = {a.name: i for i, a in enumerate(release.attributes)}
+        found = [PerturbedColumn(release.attributes[i].name, rows) for i, rows in wrong.items()]
+        found += _unbelievable(release, table, {i: codes for i, codes in people.items() if i not in wrong})
+    except NotApplicable:
+        return {}
+    return {name[column.attribute]: column for column in found}
 
 
 def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, str, int]]:
@@ -391,7 +448,8 @@ def _numbers(
     values, times = np.unique(code[code >= 0], return_counts=True)
     everybody = np.bincount(true, minlength=attribute.codes)
     absent = int((code < 0).sum()) + max(people - masked.rows, 0)
-    shown = Shown(attribute, np.zeros_like(values), values, times, everybody[None], everybody, absent)
+    persons = Persons(np.zeros_like(everybody), np.arange(len(everybody)), everybody)
+    shown = Shown(attribute, np.zeros_like(values), values, times, persons, everybody, absent)
     for found in code_bands(shown):
         if found.regions.runs.max() > 1 or (np.diff(found.regions.low[found.band]) <= 0).any():
             continue  # not in the order of the values
