@@ -158,11 +158,13 @@ def read_prepared(
 
 
 def prepared_part(
-    part: TablePart, schema: Schema, name: str, error: type[UnveilError], *, published: bool, **dialect: Any
+    part: TablePart, schema: Schema | None, name: str, error: type[UnveilError], *, published: bool, **dialect: Any
 ) -> Columns:
-    """A file of a table of many, as the schema prepares it; `name`: the table's. It may hold no rows."""
-    found = read_part(part, missing=schema.missing_token, error=error, **dialect)
+    """A file of a table of many, as a schema prepares it; `name`: the table's. It may hold no rows."""
+    found = read_part(part, missing="" if schema is None else schema.missing_token, error=error, **dialect)
     found = _checked(found, f"{name}, {part.name}", error)
+    if schema is None:
+        return found
     columns = prepare_columns(
         schema,
         found.columns,
