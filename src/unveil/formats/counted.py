@@ -1,4 +1,4 @@
-"""Tables read part by part, equal rows counted as one: what a cluster merges, where no process holds all rows.
+"""Tables read part by part, where workers are: equal rows counted as one, so that no process holds all, or as codes.
 
 A part is read as a file of its own. Counts are whole numbers, and what is merged is ordered by its values, so that
 neither parts nor their order change a result.
@@ -22,13 +22,13 @@ from unveil.data.table import CodedColumn, Table, check_table_columns, code_tabl
 from unveil.errors import ReleaseError, TableError, UnveilError, UsageError, shown
 from unveil.formats.columns import Columns, recoded
 from unveil.formats.glass import BINARY
-from unveil.formats.parts import TYPED, TablePart, is_many, part_files
-from unveil.formats.tables import prepared_part
+from unveil.formats.parts import TYPED, TablePart, hashed, is_many, joined_hashes, part_files
+from unveil.formats.tables import notation_of, prepared_part
 
 if TYPE_CHECKING:
     from unveil.engine import Engine
 
-__all__ = ["PartRows", "Summary", "counted_release", "counted_table", "summarized_table"]
+__all__ = ["PartRows", "SummarizedTable", "coded_table", "counted_release", "counted_table", "summarized_table"]
 
 MOST_JOINED = 4_000_000  # different rows that a draft combines attributes of
 
@@ -38,23 +38,35 @@ def counted_table(path: Any, schema: Schema, engine: "Engine", **dialect: Any) -
 
     Domains that the schema does not fix take a pass of their own over the parts.
     """
-    parts = _parts(path, TableError)
-    names = [n for n in schema.names if schema.declaration(n).role is not Role.IDENTIFIER]
-    how = _HowRead(str(path), schema, dialect)
-    texts, decimal = {}, "."
-    if open_names := [n for n in names if not _is_declared(schema, n)]:
-        found = _summarized(how, parts, engine, "reading", tuple(open_names), None)
-        texts, decimal = {n: sorted(found.columns[n].texts) for n in open_names}, found.decimal
-    known = {n: schema.attribute(n, texts.get(n, ()), decimal=decimal) for n in names}
+    parts, how = _parts(path, TableError), _HowRead(str(path), schema, dialect)
+    known = _known_attributes(how, schema, parts, engine)
     table = engine.merged("counting", partial(_part_table, how, known), parts, _united_tables)
     if table is None:
         raise TableError(f"{path}: holds no rows")
     return replace(table, name=str(path))
 
 
+def coded_table(path: Any, schema: Schema, engine: "Engine", **dialect: Any) -> Table:
+    """The people of a table row by row, in codes that the engine's cluster made of its cells."""
+    parts, how = _parts(path, TableError), _HowRead(str(path), schema, dialect)
+    known = _known_attributes(how, schema, parts, engine)
+    found = [one for one in engine.each("reading", partial(_part_codes, how, known), parts) if one is not None]
+    if not found:
+        raise TableError(f"{path}: holds no rows")
+    _one_decimal([one.table.notation.decimal for one in found])
+    repeated = {}
+    for name in found[0].hashes:
+        number = joined_hashes([one.hashes[name] for one in found]).text_of_row
+        times = np.bincount(number)
+        repeated[name] = int(times[times > 1].sum())
+    columns = tuple(np.concatenate(each) for each in zip(*(one.table.columns for one in found), strict=True))
+    first = found[0].table
+    return Table(first.attributes, columns, repeated=repeated, name=str(path), notation=first.notation)
+
+
 def summarized_table(
     path: Any, engine: "Engine", *, most: int = MOST_TEXTS, **dialect: Any
-) -> "tuple[Summary, PartRows]":
+) -> "tuple[SummarizedTable, PartRows]":
     """What a draft asks of a table that is read on the engine's cluster: each column's texts, and rows part by part.
 
     Texts are exact up to `most` different ones a column; of more a sample is kept (draft.summary).
@@ -104,13 +116,25 @@ def _parts(path: Any, error: type[UnveilError]) -> Sequence[TablePart]:
     return [TablePart(path.absolute(), path.name)]
 
 
+def _known_attributes(
+    how: _HowRead, schema: Schema, parts: Sequence[TablePart], engine: "Engine"
+) -> Mapping[str, Attribute]:
+    """The attributes; a pass over the parts finds the domains that the schema leaves open."""
+    names = [n for n in schema.names if schema.declaration(n).role is not Role.IDENTIFIER]
+    texts, decimal = {}, "."
+    if open_names := [n for n in names if not _is_declared(schema, n)]:
+        found = _summarized(how, parts, engine, "reading", tuple(open_names), None)
+        texts, decimal = {n: sorted(found.columns[n].texts) for n in open_names}, found.decimal
+    return {n: schema.attribute(n, texts.get(n, ()), decimal=decimal) for n in names}
+
+
 def _is_declared(schema: Schema, name: str) -> bool:
     declared = schema.declaration(name)
     return declared.domain is not None or declared.bins is not None or name in schema.hierarchies
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SummarizedTable:
     """What the cells of a table's columns are."""
 
     columns: dict[str, ColumnTexts]
@@ -126,24 +150,24 @@ def _summarized(
     task: str,
     names: tuple[str, ...] | None,
     most: int | None,
-) -> Summary:
+) -> SummarizedTable:
     each, united = partial(_part_summary, how, names, most), partial(_united_summaries, how, most)
-    found: Summary = engine.merged(task, each, parts, united)
+    found: SummarizedTable = engine.merged(task, each, parts, united)
     if not found.rows:
         raise TableError(f"{how.name}: holds no rows")
     return found
 
 
-def _part_summary(how: _HowRead, names: tuple[str, ...] | None, most: int | None, part: TablePart) -> Summary:
+def _part_summary(how: _HowRead, names: tuple[str, ...] | None, most: int | None, part: TablePart) -> SummarizedTable:
     found = how.read(part)
     if how.schema is not None:
         check_table_columns(how.schema, found.columns, f"{how.name}, {part.name}")
     columns = {n: ColumnTexts.of(c) for n, c in found.columns.items() if names is None or n in names}
     columns = columns if most is None else {n: ColumnTexts.united([c], most) for n, c in columns.items()}
-    return Summary(columns, found.rows, found.decimal, found.described)
+    return SummarizedTable(columns, found.rows, found.decimal, found.described)
 
 
-def _united_summaries(how: _HowRead, most: int | None, found: Sequence[Summary]) -> Summary:
+def _united_summaries(how: _HowRead, most: int | None, found: Sequence[SummarizedTable]) -> SummarizedTable:
     first = next((one for one in found if one.rows), found[0])
     for one in found:
         if lacking := sorted(set(one.columns) ^ set(first.columns)):
@@ -210,10 +234,28 @@ def _united_joint(found: Sequence[_Joint]) -> _Joint:
     return _Joint([each[row] for each in codes], np.bincount(number, weights=count).astype(np.int64))
 
 
-def _part_table(how: _HowRead, known: Mapping[str, Attribute], part: TablePart) -> Table | None:
+@dataclass(frozen=True, slots=True)
+class _PartCodes:
+    """A part, row by row, and 128 bits of each cell of its identifiers."""
+
+    table: Table
+    hashes: dict[str, tuple[NDArray[np.uint64], NDArray[np.uint64]]]
+
+
+def _part_codes(how: _HowRead, known: Mapping[str, Attribute], part: TablePart) -> _PartCodes | None:
     found = how.read(part)
     if not found.rows:
         return None
+    table = _coded(how, known, part, found)
+    return _PartCodes(table, {name: hashed(found.columns[name]) for name in table.repeated})
+
+
+def _part_table(how: _HowRead, known: Mapping[str, Attribute], part: TablePart) -> Table | None:
+    found = how.read(part)
+    return _coded(how, known, part, found).counted() if found.rows else None
+
+
+def _coded(how: _HowRead, known: Mapping[str, Attribute], part: TablePart, found: Columns) -> Table:
     assert how.schema is not None
     table = code_table(
         how.schema,
@@ -224,7 +266,7 @@ def _part_table(how: _HowRead, known: Mapping[str, Attribute], part: TablePart) 
         known=known,
         prepared=True,
     )
-    return replace(table, notation=found.notation, repeated={}).counted()
+    return replace(table, notation=notation_of(how.schema, found))
 
 
 def _united_tables(found: Sequence[Table | None]) -> Table | None:
