@@ -205,7 +205,7 @@ role = "identifier"
 def test_commands_end_with_the_same_files_or_with_nothing(
     tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("anonymize", "check"):
+    for name in ("anonymize", "load", "schema"):
         place = import_module(f"unveil.cli.{name}")
         monkeypatch.setattr(place, "cluster_of", lambda options: nullcontext(client if options.cluster else None))
     monkeypatch.chdir(tmp_path)
@@ -221,6 +221,8 @@ def test_commands_end_with_the_same_files_or_with_nothing(
 
     make = ("anonymize", "t", "-s", "schema.toml", "--seed", "1")
     on = ("--cluster", "local:workers=3")
+    assert run("schema", "t", "-o", "here.toml") == run("schema", "t", "-o", "there.toml", *on) == 0
+    assert Path("here.toml").read_text() == Path("there.toml").read_text()
     for method in ("mondrian:k=4", "anatomy:l=2"):  # the second is made here, from the rows
         name = method.partition(":")[0]
         assert run(*make, "--with", method, "-o", name) == 0
@@ -333,7 +335,8 @@ def test_a_scheduler_without_workers_or_one_that_dies(monkeypatch: pytest.Monkey
 
 def test_without_a_cluster_nothing_of_dask_is_imported() -> None:
     code = (
-        "import sys, unveil.cli.check, unveil.cli.anonymize, unveil.formats.counted, unveil.cluster, unveil.engine;"
+        "import sys, unveil.cli.check, unveil.cli.anonymize, unveil.cli.schema, unveil.cli.audit;"
+        "import unveil.formats.counted, unveil.cluster, unveil.engine;"
         "assert not {'dask', 'distributed'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

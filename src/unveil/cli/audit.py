@@ -21,6 +21,7 @@ FIRST = (
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions(
     opt.ReleaseCase,
+    opt.ClusterOption,
     opt.CheckpointOptions,
     opt.EngineSettings,
     opt.ChainLengths,

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.load import load_case
 from unveil.cli.output import doing, give_results, say
-from unveil.cli.settings import cluster_of
 from unveil.errors import UsageError
 
 __all__ = ["CheckOptions", "check"]
@@ -29,20 +27,17 @@ def check(options: CheckOptions) -> None:
     """
     if options.n < 1:
         raise UsageError("--n must be at least 1")
-    if options.cluster is not None and (options.assignment or options.key is not None):
-        raise UsageError("--cluster counts equal rows, and whose row is whose is then not known; leave one of them out")
-    with cluster_of(options) as cluster:
-        give_results(_checked(options, cluster), options)
+    give_results(_checked(options), options)
 
 
-def _checked(options: CheckOptions, cluster: Any) -> SimpleNamespace:
+def _checked(options: CheckOptions) -> SimpleNamespace:
     """The document, and the exit code."""
     from unveil.audit.document import Document, describe_run
     from unveil.audit.levels import run_check
     from unveil.catalog import privacy_model
 
     models = [privacy_model(item) for item in options.require]
-    case = load_case(options, cluster=cluster)
+    case = load_case(options, counted=True)
     ((name, release),) = case.releases.items()
     if perturbed := ", ".join(release.attributes[i].name for i in release.perturbed):
         say(f"unveil: {name}: {perturbed}: perturbed, so classes are counted by what is shown, not by true values")

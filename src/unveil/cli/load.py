@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unveil.cli.earlier import earlier_paths, load_earlier
 from unveil.cli.memory import belief_bytes, warn_of_files, warn_of_memory
 from unveil.cli.options import OneRelease
-from unveil.cli.output import check_outputs, doing, release_parts
-from unveil.cli.settings import answered, dialect_of, engine_of, stated, waivers_of
+from unveil.cli.output import check_outputs, doing, release_parts, say
+from unveil.cli.settings import answered, cluster_of, dialect_of, engine_of, stated, waivers_of
 from unveil.errors import NotApplicable, UsageError
 from unveil.formats.paths import is_project
 
@@ -66,12 +66,23 @@ def with_project(options: Options) -> Options:
     return replace(options, original=project)  # type: ignore[type-var]
 
 
-def load_case(options: Any, *, grouped: bool = False, masked: bool = False, cluster: Any = None) -> "Case":
+def load_case(options: Any, *, grouped: bool = False, masked: bool = False, counted: bool = False) -> "Case":
     """The case that options describe; what a command has no option for is left at its default.
 
-    `cluster`: a client of the one that tables are counted on. `masked`: releases without perturbed columns are refused;
-    `grouped`: those with them.
+    `counted`: on a cluster the original's rows are counted, too. `masked`: releases without perturbed columns are
+    refused; `grouped`: those with them.
     """
+    paired = getattr(options, "key", None) is not None or getattr(options, "aligned", False)
+    if getattr(options, "cluster", None) is None:
+        return _load(options, None, grouped=grouped, masked=masked, counted=counted)
+    if paired or (counted and getattr(options, "assignment", ())):
+        raise UsageError("--cluster counts equal rows, and whose row is whose is then not known; leave one of them out")
+    with cluster_of(options) as cluster:
+        return _load(options, cluster, grouped=grouped, masked=masked, counted=counted)
+
+
+def _load(options: Any, cluster: Any, *, grouped: bool, masked: bool, counted: bool) -> "Case":
+    """Files are read here, or on the cluster, which is not needed after that."""
     from unveil.audit.case import Case
     from unveil.audit.document import describe_inputs
     from unveil.formats.tables import read_table
@@ -89,7 +100,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, clus
     if cluster is None:
         warn_of_files([*paths, *([] if original is None else [original])], "audit a part of the rows")
     doing(f"reading {original}")
-    table = None if original is None else read_table(original, schema, **dialect, engine=engine)
+    table = None if original is None else read_table(original, schema, **dialect, engine=engine, counted=counted)
     doing(f"reading {', '.join(names)}")
     releases, assignments = _load_releases(
         options, schema, dict(zip(names, paths, strict=True)), original, table, engine, grouped=grouped, masked=masked
@@ -105,7 +116,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, clus
         population=load_population(options, schema, (a for r in releases.values() for a in r.true_attributes), dialect),
         assignments=assignments,
         joined=schema.document.joined,
-        engine=engine,
+        engine=replace(engine, cluster=None),
         inputs=describe_inputs(
             [*inputs, *(part for part in parts if part.is_file())],
             published=[path for path in (*paths, *parts) if not is_project(path)],  # which holds the original
@@ -141,6 +152,9 @@ def _published_files(
 
     if not hasattr(options, "waive"):
         return {}
+    if getattr(options, "cluster", None) is not None:
+        say("the checks of a file are about its rows: they read it, and the original, here and whole")
+        warn_of_files([*paths.values(), *([] if original is None else [original])], "audit a part of the rows")
     reading = dialect_of(options)
     population = getattr(options, "population", None)
     project = is_project(original)

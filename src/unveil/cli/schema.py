@@ -6,7 +6,7 @@ from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.output import keep_apart, make_folder, say, write
-from unveil.cli.settings import dialect_of
+from unveil.cli.settings import cluster_of, dialect_of, engine_of
 from unveil.errors import UsageError
 from unveil.formats.databases import located
 
@@ -14,7 +14,7 @@ __all__ = ["SchemaOptions", "schema"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SchemaOptions(opt.TableDialect):
+class SchemaOptions(opt.TableDialect, opt.ClusterOption):
     """The options of schema."""
 
     data: Any = opt.argument(
@@ -43,30 +43,36 @@ def schema(options: SchemaOptions) -> None:
         return
     if data is None:
         raise UsageError("name the table to draft a schema for: unveil schema DATA")
-    from unveil.data.attribute import Role
-    from unveil.data.draft import MISSING_TOKENS, draft_schema
-    from unveil.formats.output import write_whole
-    from unveil.formats.tables import read_columns
-
     keep_apart([data], [output, options.json])
     if output is not None and _is_confirmed(output):
         raise UsageError(
             f"{output}: is a confirmed schema, which a draft would replace; name another file, or remove it"
         )
-    if data.suffix.lower() == ".deid":
+    if data.suffix.lower() == ".deid" and options.cluster is None:
         _write_project_schema(data, output)
         return
-    found = read_columns(data, published=options.published, **dialect_of(options))
+    with cluster_of(options) as cluster:
+        _write_draft(options, cluster)
+
+
+def _write_draft(options: SchemaOptions, cluster: Any) -> None:
+    """Read the table, here or on the cluster, draft its schema and write it."""
+    from unveil.data.attribute import Role
+    from unveil.data.draft import MISSING_TOKENS, draft_schema
+    from unveil.formats.counted import summarized_table
+    from unveil.formats.output import write_whole
+    from unveil.formats.tables import read_columns
+
+    data, output = options.data, options.output
+    more: dict[str, Any] = {"folder": None if output is None else f"{output.stem}-domains"}
+    if cluster is None:
+        found: Any = read_columns(data, published=options.published, **dialect_of(options))
+        # The first token stands for all kinds in a release: it names none.
+        more |= {"missing": (*MISSING_TOKENS, *found.missing), "listed": ("",) if found.missing else ()}
+    else:
+        found, more["rows"] = summarized_table(data, engine_of(options, cluster), **dialect_of(options))
     say(f"{data}: {found.rows} rows, {found.described}")
-    draft = draft_schema(
-        found.columns,
-        name=str(data),
-        decimal=found.decimal,
-        missing=(*MISSING_TOKENS, *found.missing),
-        published=options.published,
-        listed=("",) if found.missing else (),  # the first token stands for all kinds in a release: it names none
-        folder=None if output is None else f"{output.stem}-domains",
-    )
+    draft = draft_schema(found.columns, name=str(data), decimal=found.decimal, published=options.published, **more)
     if options.json is not None:
         write(options.json, draft.evidence_json(str(data.name), found.rows))
     if output is None or not draft.files:

@@ -20,7 +20,17 @@ from unveil.formats.paths import sheet_file
 if TYPE_CHECKING:
     pass
 
-__all__ = ["TablePart", "file_digest", "folder_of", "is_many", "joined_parts", "part_files", "with_labels"]
+__all__ = [
+    "TablePart",
+    "file_digest",
+    "folder_of",
+    "hashed",
+    "is_many",
+    "joined_hashes",
+    "joined_parts",
+    "part_files",
+    "with_labels",
+]
 
 MOST_PARTS = 100_000
 TYPED = (".parquet", ".pq", ".arrow", ".feather", ".ipc")  # besides text: what a part may be
@@ -166,17 +176,17 @@ def joined_parts(
         raise error(f"{path}: holds no rows")
     columns = {}
     for name in list(first.columns):
-        joined = EqualityCodes() if name in counted else None
+        hashes: list[tuple[NDArray[np.uint64], NDArray[np.uint64]]] = []
         texts: list[str] = []
         codes: list[NDArray[np.integer]] = []
         for found in read:
             column = found.columns.pop(name)
-            if joined is not None:
-                joined.keep(*_hashes(column))
+            if name in counted:
+                hashes.append(hashed(column))
                 continue
             codes.append(column.text_of_row.astype(np.uint32) + np.uint32(len(texts)))
             texts += column.texts
-        columns[name] = recoded(texts, codes) if joined is None else joined.coded()
+        columns[name] = joined_hashes(hashes) if hashes else recoded(texts, codes)
     starts = np.cumsum([0, *(found.rows for found in read[:-1])])
     place = _PlaceInPart(starts, tuple(part.name for part in parts), tuple(found.place for found in read))
     how = f"{len(parts)} files, {first.described}" if len(parts) > 1 else first.described
@@ -197,12 +207,21 @@ class _PlaceInPart:
         return f"{self.name[part]}, {self.place[part](row - int(self.start[part]))}"  # type: ignore[operator]
 
 
-def _hashes(column: CodedColumn) -> "tuple[NDArray[np.uint64], NDArray[np.uint64]]":
+def hashed(column: CodedColumn) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """128 bits of each cell."""
     import polars as pl
 
     texts = pl.Series(column.texts, dtype=pl.String)
     first, second = (texts.hash(seed).to_numpy()[column.text_of_row] for seed in (1, 2))
     return first, second
+
+
+def joined_hashes(parts: Sequence[tuple[NDArray[np.uint64], NDArray[np.uint64]]]) -> CodedColumn:
+    """Which rows of the parts hold equal cells."""
+    joined = EqualityCodes()
+    for part in parts:
+        joined.keep(*part)
+    return joined.coded()
 
 
 def file_digest(path: Path, error: type[UnveilError]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unveil.data.attribute import Role
+from unveil.data.notation import FileNotation
 from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
@@ -158,11 +159,13 @@ def read_prepared(
 
 
 def prepared_part(
-    part: TablePart, schema: Schema, name: str, error: type[UnveilError], *, published: bool, **dialect: Any
+    part: TablePart, schema: Schema | None, name: str, error: type[UnveilError], *, published: bool, **dialect: Any
 ) -> Columns:
-    """A file of a table of many, as the schema prepares it; `name`: the table's. It may hold no rows."""
-    found = read_part(part, missing=schema.missing_token, error=error, **dialect)
+    """A file of a table of many, as a schema prepares it; `name`: the table's. It may hold no rows."""
+    found = read_part(part, missing="" if schema is None else schema.missing_token, error=error, **dialect)
     found = _checked(found, f"{name}, {part.name}", error)
+    if schema is None:
+        return found
     columns = prepare_columns(
         schema,
         found.columns,
@@ -194,23 +197,27 @@ def read_table(
     decimal: str | None = None,
     encoding: str | None = None,
     engine: Engine | None = None,
+    counted: bool = True,
 ) -> Table:
     """Read and code an original table: a file, or a table of pandas, polars or pyarrow.
 
-    On the cluster of an `engine` it is read part by part, and equal rows are counted.
+    On the cluster of an `engine` it is read part by part, and equal rows are counted, or kept as codes if not
+    `counted`. Weights, frequencies and households are read here.
 
     Cost: parsing, one hash a cell, one gather a cell: about a second for a million rows of nine columns.
     """
     path = located(path) if isinstance(path, str) else path
     if engine is not None and engine.cluster is not None:
-        from unveil.formats.counted import counted_table
+        from unveil.formats.counted import coded_table, counted_table
 
-        return counted_table(path, schema, engine, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        if counted or not schema.extra_columns:
+            how: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+            return (counted_table if counted else coded_table)(path, schema, engine, **how)
     token = schema.missing_token
     needed = {n for n, declared in schema.document.attributes.items() if declared.prepare is not None}
     needed |= schema.document.sources().keys()  # of an identifier that others are made of, the texts are needed, too
-    counted = [n for n in schema.names if schema.declaration(n).role is Role.IDENTIFIER and n not in needed]
-    found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
+    asked = [n for n in schema.names if schema.declaration(n).role is Role.IDENTIFIER and n not in needed]
+    found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=asked)
     table = code_table(
         schema,
         found.columns,
@@ -219,6 +226,11 @@ def read_table(
         decimal=found.decimal,
         dictionary=found.dictionary,
     )
+    return replace(table, notation=notation_of(schema, found))
+
+
+def notation_of(schema: Schema, found: Columns) -> FileNotation:
+    """How a text file is written, with the formats of dates that the schema reads."""
     prepared = {n: d.prepare for n, d in schema.document.attributes.items() if d.prepare is not None}
     dates = {n: p.date for n, p in prepared.items() if p.date is not None and p.derivation is None}
-    return replace(table, notation=replace(found.notation, dates=dates))
+    return replace(found.notation, dates=dates)

@@ -17,6 +17,7 @@ __all__ = ["AttributeOptions", "attribute"]
 @dataclass(frozen=True, kw_only=True)
 class AttributeOptions(
     opt.ReleaseCase,
+    opt.ClusterOption,
     opt.ReportAndLimits,
     opt.CheckpointOptions,
     opt.EngineSettings,

@@ -15,7 +15,7 @@ __all__ = ["BackgroundOptions", "background"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundOptions(opt.ReleaseCase, opt.Report, opt.Pairing, opt.AskedOptions):
+class BackgroundOptions(opt.ReleaseCase, opt.ClusterOption, opt.Report, opt.Pairing, opt.AskedOptions):
     """The options of an attack with background knowledge."""
 
     release: Path | None = opt.argument("The published table; without it the knowledge is only shown.", "RELEASE")

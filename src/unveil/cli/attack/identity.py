@@ -20,6 +20,7 @@ LINKING = ("fraction", "false_links", "missed_links", "splink", "worst_case", "k
 @dataclass(frozen=True, kw_only=True)
 class IdentityOptions(
     opt.ReleaseRun,
+    opt.ClusterOption,
     opt.PeopleOptions,
     opt.ReportAndLimits,
     opt.Population,

@@ -13,15 +13,14 @@ from unveil.data.draft.columns import Column, read_column
 from unveil.data.draft.file import Drafted, draft_files
 from unveil.data.draft.proposals import Derived, Proposal, derived_columns, propose
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, searched_sets, weigh
-from unveil.data.draft.sets import SetEvidence
+from unveil.data.draft.sets import JointRows, SetEvidence
+from unveil.data.draft.summary import MISSING_TOKENS, ColumnTexts, HeldRows, RowSource, RowValues
 from unveil.data.draft.words import BIRTH_WORDS, hinted
 from unveil.data.preparation import CodedColumn
 from unveil.data.texts import MISSING_WORDS
 from unveil.errors import TableError
 
 __all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "ProjectColumn", "SetEvidence", "draft_schema"]
-
-MISSING_TOKENS = ("?", "", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,10 @@ class Draft:
 
 
 def draft_schema(
-    columns: Mapping[str, CodedColumn],
+    columns: Mapping[str, CodedColumn] | Mapping[str, ColumnTexts],
     *,
     name: str,
+    rows: RowSource | None = None,
     decimal: str = ".",
     missing: Sequence[str] = MISSING_TOKENS,
     told: Mapping[str, ProjectColumn] | None = None,
@@ -57,19 +57,24 @@ def draft_schema(
     """Draft schema.toml for a table of texts. Of the `missing` tokens those that occur are kept, and those `listed`.
 
     `told` is what a human already said in another tool: it stands instead of the guesses. `published`: the table is a
-    release, so that `20-29` is an interval and no value. `folder`: where the files of domains with many values will
-    stand, beside the schema; without it every domain stands in the schema. `prepare`: propose preparations, too.
+    release, so that `20-29` is an interval and no value. `rows`: who holds the rows, where
+    `columns` are summaries. `folder`: where the files of domains with many values will stand, beside the schema;
+    without it every domain stands in the schema. `prepare`: propose preparations, too.
 
     Cost: a few passes over each column's distinct texts, one over its rows, and at most SET_ROWS rows for the sets.
     """
-    if not columns or not len(next(iter(columns.values())).text_of_row):
+    raw: dict[str, ColumnTexts] = {
+        n: c if isinstance(c, ColumnTexts) else ColumnTexts.of(c) for n, c in columns.items()
+    }
+    if not raw or not next(iter(raw.values())).total:
         raise TableError(f"{name}: holds no rows; a schema is drafted from data")
+    source = HeldRows(columns) if rows is None else rows  # type: ignore[arg-type]
     tokens = frozenset(missing) if published else frozenset(missing) | MISSING_WORDS
     told = told or {}
     as_it_is = published or bool(told) or not prepare
-    proposals = {n: Proposal(c) if as_it_is else propose(n, c, tokens, decimal) for n, c in columns.items()}
+    proposals = {n: Proposal(c) if as_it_is else propose(n, c, tokens, decimal) for n, c in raw.items()}
     read = {n: read_column(n, p.column, decimal, tokens, published) for n, p in proposals.items()}
-    derived = {} if as_it_is else {d.name: d for d in _derived(columns, proposals, read)}
+    derived = {} if as_it_is else {d.name: d for d in _derived(raw, source, proposals, read)}
     read |= {n: read_column(n, d.column, decimal, tokens, False) for n, d in derived.items()}
     evidence = {n: weigh(column, told.get(n)) for n, column in read.items()}
     for made in derived.values():
@@ -80,7 +85,13 @@ def draft_schema(
                 evidence[made.source], role=Role.IDENTIFIER, reasons=(why, *evidence[made.source].reasons)
             )
     pool = [n for n, e in evidence.items() if e.role is Role.QUASI_IDENTIFIER and not extra_key(read[n])]
-    sets, search = searched_sets([read[n] for n in pool], [evidence[n] for n in pool])
+    pool = [n for n in pool if read[n].times == 1]  # of a sample no row's value is known
+
+    def joint(numbers: list[int]) -> JointRows | None:
+        names = [pool[number] for number in numbers]
+        return source.joint([_row_values(raw, read[n], derived.get(n, proposals.get(n))) for n in names])
+
+    sets, search = searched_sets([read[n] for n in pool], [evidence[n] for n in pool], joint)
     drafted = [
         Drafted(
             column,
@@ -96,7 +107,7 @@ def draft_schema(
 
 
 def _derived(
-    columns: Mapping[str, CodedColumn], proposals: Mapping[str, Proposal], read: Mapping[str, Column]
+    raw: Mapping[str, ColumnTexts], source: RowSource, proposals: Mapping[str, Proposal], read: Mapping[str, Column]
 ) -> list[Derived]:
     """What is made of dates; the last day that the file knows but for births stands for the day of the export."""
     dates = {n: str(proposals[n].prepare.get("date", "yyyy-mm-dd")) for n, c in read.items() if c.kind is Kind.DATE}
@@ -105,4 +116,14 @@ def _derived(
     places = [places for n in events if (places := read[n].places) is not None and len(places)]
     latest = date.fromordinal(int(max(p[-1] for p in places))) if places else None
     tokens = sorted({token for n in dates for token in read[n].tokens})
-    return derived_columns(columns, dates, words, tokens, latest)
+    return derived_columns(raw, source, dates, words, tokens, latest)
+
+
+def _row_values(raw: Mapping[str, ColumnTexts], column: Column, made: Proposal | Derived | None) -> RowValues:
+    """How each row's value in a drafted column follows from the file's columns."""
+    assert made is not None
+    if isinstance(made, Derived) and made.make is not None:
+        return RowValues(made.name, made.column.texts, column.value_of_text, made.make)
+    source = made.source if isinstance(made, Derived) else column.name
+    value = column.value_of_text if made.number is None else column.value_of_text[made.number]
+    return RowValues(source, raw[source].texts, value)

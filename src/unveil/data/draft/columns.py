@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, position
-from unveil.data.draft.proposals import is_missing
+from unveil.data.draft.summary import ColumnTexts, is_missing
 from unveil.data.draft.words import CODE_WORDS, hinted
 from unveil.data.hierarchy import iso_date
-from unveil.data.preparation import CodedColumn
 
 __all__ = [
     "Column",
@@ -80,7 +79,7 @@ class Column:
     counts: NDArray[np.int64]  # (values and perhaps missing,) rows
     missing: int
     value_of_text: NDArray[np.unsignedinteger]  # (texts of the source,)
-    source: CodedColumn
+    source: ColumnTexts
     reasons: list[str]
     masked: bool = False  # cells of a release with stars in them
     several: bool = False  # cells of a release that hold more than one value
@@ -88,14 +87,15 @@ class Column:
 
     @property
     def rows(self) -> int:
-        return len(self.source.text_of_row)
+        return self.source.total
 
     @property
-    def codes(self) -> NDArray[np.unsignedinteger]:
-        return np.asarray(self.value_of_text[self.source.text_of_row])
+    def times(self) -> float:
+        """How many different texts there are for each that is held."""
+        return 1 / self.source.held
 
 
-def read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset[str], published: bool) -> Column:
+def read_column(name: str, column: ColumnTexts, decimal: str, tokens: frozenset[str], published: bool) -> Column:
     """What the texts of a column are. `published`: they are cells of a release."""
     absent = np.fromiter((is_missing(text, tokens) for text in column.texts), dtype=bool, count=len(column.texts))
     texts = (
@@ -117,10 +117,11 @@ def read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset[
     value_of_text = np.empty(len(column.texts), dtype=np.min_scalar_type(len(number) + 1))
     value_of_text[~absent] = number
     value_of_text[absent] = number.max(initial=-1) + 1
-    rows_of_text = np.bincount(column.text_of_row, minlength=len(column.texts))
-    counts = np.bincount(value_of_text, weights=rows_of_text).astype(np.int64)
+    counts = np.bincount(value_of_text, weights=column.rows).astype(np.int64)
     tokens_here = [t for t, gone in zip(column.texts, absent.tolist(), strict=True) if gone] if absent.any() else []
-    gone = int(rows_of_text[absent].sum())
+    gone = int(column.rows[absent].sum())
+    if column.held < 1:
+        reasons = [*reasons, f"a sample of {len(column.texts):,} texts was looked at: counts of values are estimates"]
     return Column(
         *(name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons),
         *(masked, several, published),

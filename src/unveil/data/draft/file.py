@@ -101,9 +101,8 @@ def _tokens(drafted: Sequence[Drafted], listed: Sequence[str]) -> dict[str, int]
     rows: dict[str, int] = dict.fromkeys(listed, 0)
     for each in drafted:
         source = each.column.source
-        count = np.bincount(source.text_of_row, minlength=len(source.texts))
         kept = each.evidence.role is not Role.IDENTIFIER
-        for text, times in zip(source.texts, count.tolist(), strict=True):
+        for text, times in zip(source.texts, source.rows.tolist(), strict=True):
             if text in each.column.tokens:
                 rows[text] = rows.get(text, 0) + times * kept
     return {token: rows[token] for token in sorted(rows, key=lambda t: (t not in listed, -rows[t], t))}

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, position
+from unveil.data.draft.summary import ColumnTexts, Make, RowSource, is_missing
 from unveil.data.draft.words import (
     ADMISSION_WORDS,
     AGE_NAMES,
@@ -25,7 +28,7 @@ from unveil.data.schema import Preparation, Schema, SchemaDocument
 from unveil.data.schema.document import DATE_FORMATS
 from unveil.errors import UnveilError, shown
 
-__all__ = ["Derived", "Proposal", "derived_columns", "is_missing", "propose"]
+__all__ = ["Derived", "Proposal", "derived_columns", "propose"]
 
 FOLD_ROWS = 50  # in fewer rows, a rare spelling says nothing
 FOLD_SHARE = 0.2  # of the rows of a value that its rarer spellings may have together
@@ -45,9 +48,10 @@ _WITH_UNIT = re.compile(
 class Proposal:
     """The `prepare` table of one column, why each key is there, and the column as it makes it."""
 
-    column: CodedColumn
+    column: ColumnTexts
     prepare: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    number: NDArray[np.integer] | None = None  # (texts of the file,) the text that each became; None: they stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,16 @@ class Derived:
 
     name: str
     source: str
-    column: CodedColumn
+    column: ColumnTexts
     prepare: Mapping[str, Any]
     reason: str
+    number: NDArray[np.integer] | None = None  # (texts of the source,) the text that each became
+    make: Make | None = None  # where it is made of several columns
 
 
-def propose(name: str, column: CodedColumn, tokens: frozenset[str], decimal: str) -> Proposal:
+def propose(name: str, column: ColumnTexts, tokens: frozenset[str], decimal: str) -> Proposal:
     """What to do with a column; nothing if its texts can be read as they are."""
-    rows = np.bincount(column.text_of_row, minlength=len(column.texts))
-    count_of = dict(zip(column.texts, rows.tolist(), strict=True))
+    count_of = dict(zip(column.texts, column.rows.tolist(), strict=True))
     kept = [text for text in column.texts if not is_missing(text, tokens)]
     prepare: dict[str, Any] = {}
     notes: list[str] = []
@@ -85,7 +90,8 @@ def propose(name: str, column: CodedColumn, tokens: frozenset[str], decimal: str
     if not prepare:
         return Proposal(column)
     made = prepare_texts(column.texts, Preparation.model_validate(prepare), [""], decimal)
-    return Proposal(_coded(made, column), prepare, tuple(notes))
+    read, number = column.read_as(made)
+    return Proposal(read, prepare, tuple(notes), number)
 
 
 _NOTES = {
@@ -94,18 +100,6 @@ _NOTES = {
     "decimal": "{!r} is the decimal mark",
     "thousands": "{!r} parts thousands",
 }
-
-
-def is_missing(text: str, tokens: frozenset[str]) -> bool:
-    """Whether a text stands for no value."""
-    plain = text.strip()
-    return plain in tokens or plain.casefold() in tokens
-
-
-def _coded(texts: Sequence[str], column: CodedColumn) -> CodedColumn:
-    distinct = sorted(set(texts))
-    rank = {text: number for number, text in enumerate(distinct)}
-    return CodedColumn(distinct, np.array([rank[t] for t in texts], dtype=np.uint32)[column.text_of_row])
 
 
 def _all_numbers(texts: Sequence[str], decimal: str) -> bool:
@@ -217,7 +211,8 @@ def _propose_spellings(
 
 
 def derived_columns(
-    raw: Mapping[str, CodedColumn],
+    raw: Mapping[str, ColumnTexts],
+    rows: RowSource,
     dates: Mapping[str, str],
     missing: Mapping[str, Sequence[str]],
     tokens: Sequence[str],
@@ -243,16 +238,22 @@ def derived_columns(
         for new, keys, reason in plans:
             words = sorted({*missing.get(name, ()), *(missing.get(admitted, ()) if admitted is not None else ())})
             prepare = {"from": name, "date": form, **({"missing": words} if words else {}), **keys}
+            make, number = partial(_made, new, prepare, tuple(tokens)), None
+            several = isinstance(prepare.get("age_at", prepare.get("days_since")), str)
             try:
-                column = _made(new, prepare, raw, tokens)
+                if several:
+                    column = rows.made(make)
+                else:
+                    one = make({name: raw[name].alone()})
+                    column, number = ColumnTexts.of(one, raw[name].rows), one.text_of_row
             except UnveilError:
                 continue  # a row in which the dates are the wrong way round: the columns stay as they are
-            found.append(Derived(new, name, column, prepare, reason))
+            found.append(Derived(new, name, column, prepare, reason, number, make if several else None))
             taken.add(new)
     return found
 
 
-def _made(name: str, prepare: Mapping[str, Any], raw: Mapping[str, CodedColumn], tokens: Sequence[str]) -> CodedColumn:
+def _made(name: str, prepare: Mapping[str, Any], tokens: Sequence[str], raw: Mapping[str, CodedColumn]) -> CodedColumn:
     document = SchemaDocument.model_validate(
         {
             "version": 1,

@@ -1,12 +1,12 @@
 """The role that a column's values and its name suggest, and the evidence for it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.draft.columns import Column
-from unveil.data.draft.sets import SetEvidence, search_sets, spread
+from unveil.data.draft.sets import JointRows, SetEvidence, search_sets, spread
 from unveil.data.draft.words import (
     BIRTH_WORDS,
     FREQUENCY_WORDS,
@@ -56,7 +56,7 @@ class ProjectColumn:
 
 def weigh(column: Column, told: ProjectColumn | None) -> ColumnEvidence:
     """The evidence for a column's role, which is what was told, if it was."""
-    distinct, distinctness, separation, uniqueness = spread(column.counts, column.rows)
+    distinct, distinctness, separation, uniqueness = spread(column.counts, column.rows, column.times)
     role, reasons = _suggest(column, distinct)
     if told is not None:
         other = [] if role is told.role else [f"its values and name would suggest {role}: {reasons[0]}"]
@@ -132,7 +132,9 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
 
 def _numbers_rows(column: Column, present: int) -> bool:
     """Whole numbers from 0 or 1 on, each once, by the name of an index."""
-    if column.kind is Kind.DATE or column.places is None or len(column.places) != present or column.rows != present:
+    if column.kind is Kind.DATE or column.places is None or column.rows != present:
+        return False
+    if column.times == 1 and len(column.places) != present:
         return False
     named = re.fullmatch(r"(unnamed: ?\d+|index|level_\d+|__index_level_\d+__|rownames?)", column.name.strip().lower())
     starts = present > 1 and column.places[0] in (0, 1) and column.places[-1] - column.places[0] == present - 1
@@ -160,14 +162,19 @@ def _like_numbers_of_people(column: Column) -> bool:
     if column.kind is Kind.DATE or (column.places % 1).any():
         return False
     low, high = column.places[0], column.places[-1]
-    return bool(high - low < 1.2 * len(column.places) or (low >= 1e6 and len(str(int(low))) == len(str(int(high)))))
+    return bool(
+        high - low < 1.2 * len(column.places) * column.times
+        or (low >= 1e6 and len(str(int(low))) == len(str(int(high))))
+    )
 
 
-def searched_sets(columns: list[Column], evidence: list[ColumnEvidence]) -> tuple[tuple[SetEvidence, ...], str]:
-    """Sets of these columns that single rows out, and which were looked at."""
+def searched_sets(
+    columns: list[Column], evidence: list[ColumnEvidence], joint: Callable[[list[int]], JointRows | None]
+) -> tuple[tuple[SetEvidence, ...], str]:
+    """Sets of these columns that single rows out, and which were looked at. `joint`: rows of columns by number."""
     alone = [SetEvidence((e.name,), e.distinctness, e.separation, e.uniqueness) for e in evidence]
     sizes = [len(column.counts) for column in columns]
-    return search_sets(alone, columns[0].rows if columns else 0, sizes, lambda i: columns[i].codes)
+    return search_sets(alone, columns[0].rows if columns else 0, sizes, joint)
 
 
 def share_text(part: float) -> str:

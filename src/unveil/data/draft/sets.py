@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SetEvidence", "search_sets", "spread"]
+__all__ = ["JointRows", "SetEvidence", "search_sets", "spread"]
 
 UNIQUE_ENOUGH = 0.9  # sets this unique are not widened: more attributes can only be worse
 SET_ROWS = 60_000_000  # rows looked at for sets of attributes, at most
@@ -15,6 +15,7 @@ SET_ATTRIBUTES = 60
 SETS_SHOWN = 20
 
 Codes = NDArray[np.unsignedinteger]
+JointRows = tuple[list[Codes], NDArray[np.int64] | None]  # (rows,) codes of each column; and what they count
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,12 @@ class SetEvidence:
 
 
 def search_sets(
-    alone: Sequence[SetEvidence], rows: int, sizes: Sequence[int], codes_of: Callable[[int], Codes]
+    alone: Sequence[SetEvidence], rows: int, sizes: Sequence[int], joint: Callable[[list[int]], JointRows | None]
 ) -> tuple[tuple[SetEvidence, ...], str]:
     """Sets of up to three attributes by sample uniqueness; all of them, or the most promising within SET_ROWS.
 
-    `alone` is the evidence of each attribute by itself, `sizes` its number of values, `codes_of(i)` its (rows,) codes.
+    `alone` is the evidence of each attribute by itself, `sizes` its number of values; `joint` gives the rows of
+    several, None if too many differ.
     Returns the sets worth listing, worst first, and which were looked at.
     """
     if not alone:
@@ -41,7 +43,10 @@ def search_sets(
     found: dict[tuple[int, ...], SetEvidence] = {(i,): single for i, single in enumerate(alone)}
     budget = max(6, SET_ROWS // rows)
     possible = tried = 0
-    codes = {i: codes_of(i) for i in order} if len(order) > 1 else {}
+    read = joint(order) if len(order) > 1 else ([], None)
+    if read is None:
+        return tuple(found.values()), "single attributes only: too many rows differ to combine them"
+    codes, count = dict(zip(order, read[0], strict=False)), read[1]
     for size, share in ((2, budget // 2), (3, budget)):
         done = {key for key in found if len(key) == size - 1 and set(key) <= set(order)}
         larger = {tuple(sorted((*key, i))) for key in done for i in order if i not in key}
@@ -49,7 +54,7 @@ def search_sets(
         open_sets.sort(key=lambda key: (_guess(found, key), key))
         possible += len(open_sets)
         for key in open_sets[: max(0, share - tried)]:
-            counts = _joint_counts([codes[i] for i in key], [sizes[i] for i in key])
+            counts = _joint_counts([codes[i] for i in key], [sizes[i] for i in key], count)
             _, *shares = spread(counts, rows)
             found[key] = SetEvidence(tuple(name for i in key for name in alone[i].names), *shares)
             tried += 1
@@ -76,7 +81,7 @@ def _adds(found: Mapping[tuple[int, ...], SetEvidence], key: tuple[int, ...]) ->
     return not smaller or found[key].uniqueness >= max(found[p].uniqueness for p in smaller) + 0.01
 
 
-def _joint_counts(codes: list[Codes], sizes: list[int]) -> NDArray[np.int64]:
+def _joint_counts(codes: list[Codes], sizes: list[int], count: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """How many rows each combination that occurs has."""
     key, space = codes[0].astype(np.int64), sizes[0]
     for column, size in zip(codes[1:], sizes[1:], strict=True):
@@ -85,15 +90,26 @@ def _joint_counts(codes: list[Codes], sizes: list[int]) -> NDArray[np.int64]:
             space = len(key)
         key, space = key * size + column, space * size
     if space <= 2 * len(key) + 1_000:
-        return np.bincount(key)
+        return np.bincount(key, weights=count).astype(np.int64)
+    if count is not None:
+        order = np.argsort(key)
+        edge = np.flatnonzero(np.diff(key[order], prepend=-1))
+        return np.add.reduceat(count[order], edge)
     key = np.sort(key)
     ends = np.flatnonzero(np.concatenate((key[1:] != key[:-1], [True])))
     return np.diff(ends, prepend=-1)
 
 
-def spread(counts: NDArray[np.int64], rows: int) -> tuple[int, float, float, float]:
-    """Distinct values, distinctness, separation (Motwani and Xu 2007) and sample uniqueness."""
-    distinct = int(np.count_nonzero(counts))
+def spread(counts: NDArray[np.int64], rows: int, times: float = 1.0) -> tuple[int, float, float, float]:
+    """Distinct values, distinctness, separation (Motwani and Xu 2007) and sample uniqueness.
+
+    `times`: how many values there are for each that was counted.
+    """
+    distinct, alone = (int(np.count_nonzero(which)) for which in (counts, counts == 1))
+    same = int((counts * (counts - 1)).sum())
+    if times > 1:
+        distinct, alone, same = (
+            min(round(number * times), most) for number, most in ((distinct, rows), (alone, rows), (same, rows**2))
+        )
     pairs = rows * (rows - 1)
-    same = float((counts.astype(np.float64) * (counts - 1)).sum())
-    return distinct, distinct / rows, 1 - same / pairs if pairs else 0.0, int((counts == 1).sum()) / rows
+    return distinct, distinct / rows, max(1 - same / pairs, 0.0) if pairs else 0.0, alone / rows
