@@ -25,7 +25,9 @@ def test_a_phrase_has_the_same_names_on_both_sides(language: str) -> None:
 
 
 def test_sentences_are_found_with_what_stands_in_them() -> None:
-    told = "Anyone who knows that a person is in the file can be 80% sure of the illness, old of 1,022 of 30,162 people."
+    told = (
+        "Anyone who knows that a person is in the file can be 80% sure of the illness, old of 1,022 of 30,162 people."
+    )
     assert translated(told, "de").endswith(
         "bei 1.022 von 30.162 Personen zu 80% sicher sein, welchen Wert sie bei „illness, old“ haben."
     )
