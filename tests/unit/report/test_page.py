@@ -176,7 +176,7 @@ def test_the_officer_finds_what_was_asked_for() -> None:
         "Someone who knows only the population guesses 41% right",
         "Singling out",
         "not tested",
-        "(interval 57.9 – 58.7%; baseline 41.0%)",
+        "interval 57.9 – 58.7%; baseline 41.0% · ",
         "Prosecutor risk, the worst-off person",
         "Journalist risk",
         "Marketer risk",

@@ -23,7 +23,7 @@ def panel(document: Document, names: Names) -> list[Block]:
     blocks: list[Block] = []
     for facts in found:
         place = [names.only(facts["release"]), label(facts["attribute"])]
-        title = f"The worst of the panel: {', '.join(filter(None, place))}"
+        title = " · ".join(filter(None, ("The worst of the panel", *place)))
         rows = tuple(_rows(facts))
         head = (Cell("Differs in"), Cell("Reader"), num("Guesses right"), num("80% sure of"), num("Distance"))
         blocks += [Grid(title, head, rows, fixed=2)] if rows else []
