@@ -24,8 +24,12 @@ Words = Callable[[str], str]
 _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])|(?<![\w.])\d+\.\d+(?![\w.])")
 _FIGURE = re.compile(r"[\s×<>≤≥–−+()%-]*(?:\d[\d.,]*[\s×<>≤≥–−+()%-]*)+(?:points)?\s*")
 _COUNTS = ("n", "m", "k", "all", "value")  # names that stand for a number, with what may stand beside it
-_COUNT = r"(?:(?:fewer than|at least|at most|under|over|about) )?(?:[×<>≤≥–−-]?\.?\d[\d.,]*(?:%| points)?(?: to \d[\d.,]*%?)?|×?∞|unknown)"
+_COUNT = (
+    r"(?:(?:fewer than|at least|at most|under|over|about) )?"
+    r"(?:[×<>≤≥–−-]?\.?\d[\d.,]*(?:%| points)?(?: to \d[\d.,]*%?)?|×?∞|unknown)"
+)
 _APART = (" · ", ". ", "; ", ": ", ", ")  # where a text is taken apart; at the last two only if all parts are known
+_JOINED = {("fr", "; "): "\u00a0; ", ("fr", ": "): "\u00a0: "}
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -55,7 +59,7 @@ def translated(text: str, language: str, kept: frozenset[str] = _NOTHING) -> str
             found = [translated(part, language, kept) for part in parts]
             changed = [new != old for new, old in zip(found, parts, strict=True)]
             if all(changed) or (any(changed) and apart in _APART[:3]):
-                return apart.join(found)
+                return _JOINED.get((language, apart), apart).join(found)
     return text
 
 
@@ -66,13 +70,12 @@ def _whole(text: str, language: str, kept: frozenset[str]) -> str | None:
         return exact[text]
     if text[:2] in ("✓ ", "✕ ", "? ", "– ") and text[2:] in exact:
         return text[:2] + exact[text[2:]]
+    if text[-1:] in (".", ",", ";") and (found := _whole(text[:-1], language, kept)) is not None:
+        return found + text[-1]
     for first in (text.partition(" ")[0], ""):
         for said, pattern, phrase in patterns.get(first, ()):
-            if all(part in text for part in said) and (match := pattern.fullmatch(text)):
+            if all(part in text for part in said) and (match := _compiled(pattern).fullmatch(text)):
                 return phrase.format(**{n: _part(n, part, language, kept) for n, part in match.groupdict().items()})
-    for end in (".", ",", ";"):
-        if text.endswith(end) and (found := _whole(text[: -len(end)], language, kept)) is not None:
-            return found + end
     small = text[:1].lower() + text[1:]
     if small != text and (found := _whole(small, language, kept)) is not None:
         return found[0].upper() + found[1:]
@@ -83,16 +86,18 @@ def _part(name: str, text: str, language: str, kept: frozenset[str]) -> str:
     """What stands for a name: kept, translated, or of a {LIST} each by itself."""
     if name == "LIST" and text not in kept:
         parts = re.split("(, | and )", text)
-        return "".join(_phrases(language)[0].get(p, p) if i % 2 else translated(p, language, kept) for i, p in enumerate(parts))
+        return "".join(
+            _phrases(language)[0].get(p, p) if i % 2 else translated(p, language, kept) for i, p in enumerate(parts)
+        )
     return translated(text, language, kept) if name.isupper() or name in _COUNTS else _figures(text, language)
 
 
 @cache
-def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[list[str], re.Pattern[str], str]]]]:
+def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[list[str], str, str]]]]:
     """Phrases that stand for themselves, and patterns with what they say by their first word, "" if that is a name."""
     content = tomllib.loads(files("unveil.report").joinpath("languages", f"{language}.toml").read_text("utf-8"))
     exact: dict[str, str] = {}
-    patterns: dict[str, list[tuple[list[str], re.Pattern[str], str]]] = {}
+    patterns: dict[str, list[tuple[list[str], str, str]]] = {}
     for text, phrase in content.items():
         if "{" not in text:
             exact[text] = phrase
@@ -100,12 +105,16 @@ def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[list[s
         parts = re.split(r"\{(\w+)\}", text)
         made = "".join(_place(p, parts.index(p) < i) if i % 2 else re.escape(p) for i, p in enumerate(parts))
         first = text.partition(" ")[0]
-        patterns.setdefault("" if "{" in first else first, []).append(
-            (parts[::2], re.compile(made, re.DOTALL), phrase)
-        )
+        patterns.setdefault("" if "{" in first else first, []).append((parts[::2], made, phrase))
     for found in patterns.values():  # what says most is tried first
         found.sort(key=lambda one: -sum(map(len, one[0])))
     return exact, patterns
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Of most patterns no page has the text."""
+    return re.compile(pattern, re.DOTALL)
 
 
 def _place(name: str, again: bool) -> str:

@@ -173,7 +173,7 @@ def test_the_officer_finds_what_was_asked_for() -> None:
     for words in (
         "controlled",
         "Regional health statistics office",
-        "Someone who knows only the population guesses 41% right",
+        "lets somebody who is not told who is in it guess 41% right",
         "Singling out",
         "not tested",
         "interval 57.9 – 58.7%; baseline 41.0% · ",

@@ -42,7 +42,7 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
         if facts["worst"].get(member["kind"]) == member["reader"]:
             many = of_kind[member["kind"]]
             small = f"the worst of {many}" if many > 1 else ""
-            who = Cell(clean(member["words"], 200), f"as {reader_name(member['attacker'])}")
+            who = Cell(clean(member["words"], 200), reader_name(member["attacker"]))
             shares = (num(_share(member["right"])), num(_share(member["disclosed"])), num(f"{member['distance']:.3f}"))
             yield (Cell(label(member["kind"]), small), who, *shares)
 
