@@ -266,7 +266,7 @@ def test_a_document_of_an_earlier_program_is_still_read() -> None:
     printed = StringIO()
     print_document(read, Console(file=printed, width=100), verbose=True)
     assert "2 of 2 comparisons with the limits failed." in printed.getvalue()
-    assert int(ET.fromstring(junit(read)).attrib["failures"]) > 0
+    assert ET.fromstring(junit(read)).findall(".//failure")
     assert json.loads(sarif(read))["runs"][0]["results"]
     with pytest.raises(UsageError, match=r"^not a document of unveil: version: "):
         read_document({**made, "version": 1})
