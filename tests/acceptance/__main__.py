@@ -85,7 +85,8 @@ def _modes(found: Sequence[tuple[Part, list[Trial]]]) -> list[str]:
 
 def _cell(one: Coverage) -> str:
     best = f" / {one.best:.3f} (±{one.best_width / 2:.2g})" if np.isfinite(one.best) else ""
-    return f"{one.held:.3f} (±{one.width / 2:.2g}){best}"
+    needed = f", {one.needed:.0%}" if 0 < one.needed < np.inf else ""
+    return f"{one.held:.3f} (±{one.width / 2:.2g}{needed}){best}"
 
 
 def _exactness(second: dict[str, tuple[str, float]]) -> list[str]:
@@ -128,23 +129,28 @@ def _coverage(found: list[Coverage]) -> list[str]:
         "# Coverage of intervals",
         "",
         "How often the 95% interval of every statistic of beliefs that an audit prints holds the exact value; in",
-        "brackets half of its mean width. After a slash the same of the best interval there could be: the narrowest of",
-        "one width for all trials that holds in 95% of them. Nobody has it who has four chains: where errors are",
-        "normal, Student's interval is one and a half times as wide. Where it is itself at 100%, errors come in few",
-        "steps (a person, or a cell of ten), and no interval can hold in 95%: the next narrower one holds too seldom.",
-        "*Cells with ties*: half of 24 cells have a tie, cells err alone; *many*: 80 of 200. *Two readings*: all err",
-        "together around an exact tie. *Chains*: short real chains on tables with a known posterior; an interval is",
-        f"never narrower there than an unseen mode allows. {WORLDS} trials of each of the first four, {CHAINS} seeds",
-        f"of each of {len(REAL)} tables.",
+        "brackets half of its mean width, and how much of that would hold in 95% there. After a slash the same of the",
+        "best interval there could be: the narrowest of one width for all trials that holds in 95% of them. Nobody has",
+        "it who has four chains: where errors are normal, Student's interval is one and a half times as wide. Where it",
+        "is itself at 100%, errors come in few steps (a person, or a cell of ten), and no interval can hold in 95%:",
+        "the next narrower one holds too seldom.",
+        "*Cells with ties*: half of 24 cells have a tie, cells err alone; *many*: 80 of 200; *in fours*: four of 200",
+        "err alike, and 20 are on two thresholds at once. *Two readings*: all err together around an exact tie.",
+        "*Chains*: short real chains on tables with a known posterior; an interval is never narrower there than an",
+        f"unseen mode allows. {WORLDS} trials of each of the first five, {CHAINS} seeds of each of {len(REAL)} tables.",
         "",
-        "Why some hold more often than 98%. A share (`share_2x`, `disclosed`) of few kinds of people near a threshold",
-        "holds in 95% as promised; of many kinds the interval allows for all of them at once and for the few that err",
-        "further. Where nobody is near it moves in no trial, and neither does the best. A guess (`global_threat`,",
-        "`accuracy`, `mode_gain`) changes in steps, a cell at a time: the best interval holds too often as well, and",
-        "ours is a step wider where four chains do not tell errors alone from errors together. `interval_width`,",
-        "`relative_threat.max` and `.skewness`, `belief_gain.q95` and `calibration_error`: whoever may be on either",
-        "side counts on both, wider than need be and never too narrow. `overconfidence` holds the luck of counting few",
-        "people as well.",
+        "Why some hold more often than 98%. One rule serves all worlds, for four chains do not tell which they are in;",
+        "where a statistic needs nearly all of its width in one world, a narrower rule would hold too seldom there. A",
+        "share (`share_2x`, `disclosed`) of few kinds of people near a threshold holds in 95% as promised. Of many",
+        "kinds the interval allows for all of them at once: people on the threshold and people a billionth below it",
+        "cannot be told apart, and their shares are as far apart as it is wide. It also allows for a few that err",
+        "further, however their errors depend on each other: a rule for kinds that err alone holds in 87% of runs",
+        "where four err alike. Where nobody is near it moves in no trial, and neither does the best. A guess",
+        "(`global_threat`, `accuracy`, `mode_gain`) changes in steps, a cell at a time: the best interval holds too",
+        "often as well, and ours is a step wider where four chains do not tell errors alone from errors together.",
+        "`interval_width`, `relative_threat.max` and `.skewness`, `belief_gain.q95` and `calibration_error`: whoever",
+        "may be on either side counts on both, wider than need be and never too narrow. `overconfidence` holds the",
+        "luck of counting few people as well.",
         "",
     ]
     worlds = list(dict.fromkeys(one.world for one in found))
