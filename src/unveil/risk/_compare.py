@@ -351,9 +351,9 @@ def _kinds(beliefs: Sequence[Belief], people: NDArray[np.integer]) -> int:
 
 
 def _beyond(ends: Ends, level: float) -> float:
-    """People who err further than an error of this level reaches, to one side: of many kinds some may. However kinds
-    depend on each other, as many as this many times what is expected do with a chance of at most one in as many
-    (Markov): people who share a code err in pairs or fours, and four chains do not tell."""
+    """People who err further than an error of this level reaches, to one side: of many kinds some may. People who share
+    a code err in pairs or fours, and four chains do not tell: but however kinds depend on each other, n times as many
+    as expected come with a chance of at most 1 / n (Markov)."""
     return (math.ceil(ends.kinds * level / 2 / LEVEL) - 1) * ends.of_kind
 
 
