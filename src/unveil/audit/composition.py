@@ -178,8 +178,9 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
     wide, beside = _beside(case, new, {**speaking, **silent}, left_out)
     held: tuple[Release | Table, ...] = (new.release.release,)
     held += () if new.original is None else (new.original,)
+    understood = {attribute.name, *people.known, *(() if beside is None else beside.names)}
     for other, earlier in {**speaking, **silent}.items():
-        if other not in left_out and (why := unread(other, earlier, held, people, attribute, new.truth)):
+        if other not in left_out and (why := unread(other, earlier, held, understood, people, attribute, new.truth)):
             left_out[other] = why
     nothing = [n for n in silent if n not in left_out and (beside is None or n not in {v.name for v in wide})]
     facts: dict[str, Any] = {
