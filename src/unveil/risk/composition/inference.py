@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.belief import Targets
+from unveil.data.regions import rank_sequences
 from unveil.data.release import Release, example_rows, row_numbers
 from unveil.errors import UsageError
+from unveil.kernels.numbering import grouped
 from unveil.risk.composition.elimination import exact_beliefs
 from unveil.risk.composition.links import Floats, GroupLinks, Ints, Overlap, link_people
 from unveil.risk.composition.propagation import Propagated, propagate
@@ -186,8 +188,6 @@ def _places(links: GroupLinks, classes: int) -> Ints:
     """(classes,) a number that people share who may stand in the same entries."""
     real = links.person < classes
     person, entry = links.person[real], links.entry[real]
-    order = np.lexsort((entry, person))
-    from unveil.data.regions import rank_sequences
-
-    start = np.concatenate([[0], np.cumsum(np.bincount(person, minlength=classes))])
-    return rank_sequences(start.astype(np.int64), entry[order].astype(np.int64))
+    by_entry = grouped(entry, int(entry.max(initial=-1)) + 1)[0]
+    order, start = grouped(person[by_entry], classes)
+    return rank_sequences(start, entry[by_entry[order]])

@@ -11,6 +11,8 @@ from unveil.attackers.posterior.fits import block_fits
 from unveil.data.belief import Targets
 from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.errors import NotApplicable, UsageError
+from unveil.kernels.composition import fill_possible
+from unveil.kernels.numbering import grouped
 from unveil.risk.composition.slices import BlockLinks, SliceLinks
 
 __all__ = ["Floats", "GroupLinks", "Ints", "Overlap", "link_people"]
@@ -107,13 +109,10 @@ class GroupLinks:
     def possible(self, people: int, values: int, *, absent: bool = True) -> NDArray[np.bool_]:
         """(people + 1, values) which values some row holds where a person may stand; all for who may be `absent`."""
         columns = values if self.emission is None else len(self.emission)
-        length = np.diff(self.value_start)[self.group]
-        pair = np.repeat(np.arange(len(self.person)), length)
-        first = np.concatenate([[0], np.cumsum(length)])[:-1]
-        column = self.column[np.repeat(self.value_start[self.group] - first, length) + np.arange(len(pair))]
-        found = np.zeros((people + 1, columns))
-        found[self.person[pair], column] = 1.0
-        seen = self.values_of(found) > 0
+        seen = np.zeros((people + 1, columns), dtype=np.bool_)
+        fill_possible(self.start, self.person, self.value_start, self.column, seen)
+        if self.emission is not None:
+            seen = self.values_of(seen.astype(np.float64)) > 0
         seen[:people][absent & (self.present < 1 - 1e-9)] = True
         seen[people] = True
         return np.asarray(seen)
@@ -161,9 +160,7 @@ def link_people(
     certain = np.concatenate([certain[keep], settled[extra]])
     where = group[place]
     groups = int(group.max(initial=-1)) + 1
-    order = np.argsort(where, kind="stable")
-    start = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(where, minlength=groups), out=start[1:])
+    order, start = grouped(where, groups)
     value_start, column, held = _held(release, targets, emission is None, groups)
     slices = None
     if blocks:
@@ -295,8 +292,7 @@ def _pairs(
             if (r.runs > 1).any():
                 inside = r.holds(box, point[target, axis].astype(np.int64))
                 target, box = target[inside], box[inside]
-    order = np.argsort(boxes, kind="stable")
-    begin = np.concatenate([[0], np.cumsum(np.bincount(boxes))])
+    order, begin = grouped(boxes, len(shown))
     length = (begin[1:] - begin[:-1])[box]
     if length.sum() > MOST_PAIRS:
         raise NotApplicable(f"{int(length.sum()):,} pairs of a person and a row that fits are too many")
