@@ -11,8 +11,8 @@ from numba import njit
 from unveil.kernels.random import draw, uniform
 
 __all__ = [
-    "alternate", "believe", "bring", "eliminate", "exchange", "fill_possible", "hear", "scaled_marginals", "tell",
-    "warm",
+    "alternate", "believe", "bring", "eliminate", "exchange", "fill_possible", "hear", "join", "labels",
+    "scaled_marginals", "tell", "warm",
 ]  # fmt: skip
 
 NOTHING = 1e-290  # a sum of weights of which nothing is left
@@ -34,6 +34,44 @@ def tell(start, person, count, value_start, value, pair_start, marginal, weight,
                 s = value[v + j]
                 if marginal[at + j] > 0.0:
                     told[x, s] += share[link] * marginal[at + j] / (count[link] * max(weight[x, s], 1e-300))
+
+
+@njit(cache=True, nogil=True)
+def _top(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]  # ways get shorter
+        i = parent[i]
+    return i
+
+
+@njit(cache=True, nogil=True)
+def join(parent, start, person, corner, offset, people, which):
+    """Join everybody, but strangers (`people` and above), with the `corner` (groups,) of their group, from `offset` on.
+
+    `parent`: of each person and corner one that it is connected with, or itself; it changes. `which` (groups,): others
+    are left out.
+    """
+    for g in range(start.shape[0] - 1):
+        if not which[g]:
+            continue
+        for link in range(start[g], start[g + 1]):
+            if person[link] < people:
+                one, other = _top(parent, np.int64(person[link])), _top(parent, offset + corner[g])
+                parent[max(one, other)] = min(one, other)
+
+
+@njit(cache=True, nogil=True)
+def labels(parent):
+    """The number of the connected part of each, from 0 on, and how many parts there are."""
+    found, parts = np.empty(parent.shape[0], np.int64), 0
+    for i in range(parent.shape[0]):  # a part's first member is its own parent
+        top = _top(parent, i)
+        if top == i:
+            found[i] = parts
+            parts += 1
+        else:
+            found[i] = found[top]
+    return found, parts
 
 
 @njit(cache=True, nogil=True)
@@ -381,6 +419,9 @@ def warm():
     told = np.ones((2, 3, 2))
     for some in (told, np.ones((2, 4, 2))[:, :3]):
         bring(one, some, 0, 0.0, one.copy())
+    parent = np.arange(4)
+    join(parent, start, person, np.zeros(1, np.int64), 3, 3, np.ones(1, np.bool_))
+    labels(parent)
     fill_possible(start, person, start, value, np.zeros((3, 2), np.bool_))
     hear(one, np.zeros(3), np.zeros(3), np.ones(3, np.bool_), told[0])
     believe(one, told, one.copy(), np.zeros(3), np.zeros(3, np.bool_))

@@ -278,16 +278,17 @@ def _pairs(
 
     first = example_rows(number)
     columns = [block.region(i)[first] for i in known]
-    point = np.stack([targets.known[i].regions.low[targets.known[i].of_target] for i in known], axis=1)
+    points = [targets.known[i].regions.low[targets.known[i].of_target] for i in known]
     boxes = row_numbers(columns)  # sets of several groups may show the same cells
     shown = example_rows(boxes)
     regions = [release.regions[i].take(column[shown]) for i, column in zip(known, columns, strict=True)]
-    low = np.stack([r.low[r.start[:-1]] for r in regions], axis=1)
-    high = np.stack([r.high[r.start[1:] - 1] for r in regions], axis=1)
     if all((r.sizes == 1).all() for r in regions):
-        target, box = _equal_rows(point, low)
+        target, box = _equal_rows(points, [r.low for r in regions])
     else:
-        target, box = points_in_boxes(point.astype(np.int32), low.astype(np.int32), high.astype(np.int32))
+        low = np.stack([r.low[r.start[:-1]] for r in regions], axis=1)
+        high = np.stack([r.high[r.start[1:] - 1] for r in regions], axis=1)
+        point = np.stack(points, axis=1).astype(np.int32)
+        target, box = points_in_boxes(point, low.astype(np.int32), high.astype(np.int32))
         for axis, r in enumerate(regions):  # a set of codes has gaps that its box does not
             if (r.runs > 1).any():
                 inside = r.holds(box, point[target, axis].astype(np.int64))
@@ -305,13 +306,13 @@ def _pairs(
     return entry, target, np.ones(len(entry))
 
 
-def _equal_rows(a: NDArray[np.integer], b: NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """(pairs,) rows of a and of b that are equal; those of b differ from each other."""
-    together = np.concatenate([a, b]).astype(np.int64)
-    number = row_numbers(list(together.T), len(together))
+def _equal_rows(a: Sequence[NDArray[np.integer]], b: Sequence[NDArray[np.integer]]) -> tuple[Ints, Ints]:
+    """(pairs,) rows of some columns a and of b that are equal; those of b differ from each other."""
+    rows = len(a[0])
+    number = row_numbers([np.concatenate(both) for both in zip(a, b, strict=True)])
     of_b = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
-    of_b[number[len(a) :]] = np.arange(len(b))
-    found = of_b[number[: len(a)]]
+    of_b[number[rows:]] = np.arange(len(number) - rows)
+    found = of_b[number[:rows]]
     return np.flatnonzero(found >= 0), found[found >= 0]
 
 
