@@ -106,8 +106,11 @@ class Web:
             found = Propagated(exact, 0, 0.0, 0.0, np.zeros(classes), against)
         else:
             found = propagate(self.ties, self.size, prior, tree=tree)
-        belief = np.where(done[:, None], exact, found.belief)
-        belief = np.where(belief.sum(axis=1, keepdims=True) > 0, belief, prior)  # whom nothing fits: see `impossible`
+        belief = found.belief
+        if found.belief is not exact:
+            belief[done] = exact[done]
+        unfit = np.flatnonzero(belief.sum(axis=1) <= 0)
+        belief[unfit] = prior[unfit]  # whom nothing fits: see `impossible`
         impossible = np.where(done, False, found.impossible | against)
         loose = ~done & (found.moving > 0)
         change = found.change if loose.any() else 0.0

@@ -46,8 +46,13 @@ class Propagated:
 class _Release:
     """The groups of one release, those that are matched exactly and the others."""
 
-    def __init__(self, links: GroupLinks, size: Ints, values: int, links_of: Ints | None = None) -> None:
-        """`links_of` (classes + 1,): how many links each class has in all; who has others here hears nothing."""
+    def __init__(
+        self, links: GroupLinks, size: Ints, values: int, rooms: dict[int, Floats], links_of: Ints | None = None
+    ) -> None:
+        """`links_of` (classes + 1,): how many links each class has in all; who has others here hears nothing.
+
+        `rooms`: by columns what people bring, and what they are told: one release speaks at a time.
+        """
         self.links = links
         times = np.bincount(links.person, minlength=len(size) + 1)
         self.hears = times == (times if links_of is None else links_of)
@@ -73,7 +78,7 @@ class _Release:
                 ]
         self.loose = self._shape(~self.exact & (mine + rows > 0)) if not self.exact.all() else None
         columns = values if links.emission is None else len(links.emission)
-        self.room = np.empty((2, len(size) + 1, columns))  # what people bring, and what they are told
+        self.room = rooms.setdefault(columns, np.empty((2, len(size) + 1, columns)))
         present = links.person < len(size)
         share = np.zeros(len(links.person))
         share[present] = links.count[present] / size[links.person[present]]
@@ -165,8 +170,11 @@ def propagate(
     classes, values = p.shape
     order, rank = _side_by_side(links, classes)
     links = [_renumbered(one, rank, order) for one in links]
-    size, p, tree = size[order], p[order], tree[order]
-    prior = np.vstack([p, p.mean(axis=0)]) if classes else np.ones((1, values))
+    size, tree = size[order], tree[order]
+    prior = np.ones((classes + 1, values))
+    if classes:
+        np.take(p, order, axis=0, out=prior[:-1])
+        prior[-1] = p.mean(axis=0)
     told = np.empty((len(links), classes + 1, values))
     for message, one in zip(told, links, strict=True):
         possible = one.possible(classes, values)
@@ -181,6 +189,7 @@ def propagate(
     everyone = np.arange(classes + 1)
     done = 0
     whole: list[_Release] | None = None
+    everyones: dict[int, Floats] = {}
     times = [np.bincount(one.person, minlength=classes + 1) for one in links]
     while done < rounds:
         moved = state.moving > calm
@@ -194,10 +203,11 @@ def propagate(
             rows, number = np.flatnonzero(here), np.cumsum(here) - 1
             part = [_renumbered(one, number, rows[:-1]) for one in part]
             of_class = [n[rows] for n in times]
-            releases = [_Release(one, size[rows[:-1]], values, n) for one, n in zip(part, of_class, strict=True)]
+            rooms: dict[int, Floats] = {}
+            releases = [_Release(one, size[rows[:-1]], values, rooms, n) for one, n in zip(part, of_class, strict=True)]
             current = state.some(rows)
         else:
-            whole = whole or [_Release(one, size, values) for one in links]
+            whole = whole or [_Release(one, size, values, everyones) for one in links]
             rows, releases, current = everyone, whole, state
         for _ in range(min(TOGETHER, rounds - done) if restricted or done == 0 else 1):
             if done == rounds // 3:
