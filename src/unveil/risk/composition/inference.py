@@ -43,7 +43,7 @@ class ReleaseView:
             and self.nowhere is other.nowhere is None
             and _equal(self.emission, other.emission)
             and _equal(self.targets.group, other.targets.group)
-            and np.array_equal(self.targets.distinct()[1], other.targets.distinct()[1])
+            and np.array_equal(self.targets.numbered(), other.targets.numbered())
         )
 
 
@@ -158,7 +158,7 @@ def weave(views: Sequence[ReleaseView], values: int, of: Ints | None = None) -> 
     counts = {one.targets.count for one in views}
     if len(counts) != 1:
         raise UsageError("every release must be asked about the same people")
-    columns = [one.targets.distinct()[1] for one in views]
+    columns = [one.targets.numbered() for one in views]
     columns += [one.nowhere.astype(np.int64) for one in views if one.nowhere is not None]
     number = row_numbers(columns)
     first, size = example_rows(number), np.bincount(number)

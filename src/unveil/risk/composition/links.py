@@ -281,10 +281,12 @@ def _pairs(
     points = [targets.known[i].regions.low[targets.known[i].of_target] for i in known]
     boxes = row_numbers(columns)  # sets of several groups may show the same cells
     shown = example_rows(boxes)
-    regions = [release.regions[i].take(column[shown]) for i, column in zip(known, columns, strict=True)]
-    if all((r.sizes == 1).all() for r in regions):
-        target, box = _equal_rows(points, [r.low for r in regions])
+    cells = [column[shown] for column in columns]
+    single = [release.regions[i].single()[cell] for i, cell in zip(known, cells, strict=True)]
+    if all((code >= 0).all() for code in single):
+        target, box = _equal_rows(points, single)
     else:
+        regions = [release.regions[i].take(cell) for i, cell in zip(known, cells, strict=True)]
         low = np.stack([r.low[r.start[:-1]] for r in regions], axis=1)
         high = np.stack([r.high[r.start[1:] - 1] for r in regions], axis=1)
         point = np.stack(points, axis=1).astype(np.int32)

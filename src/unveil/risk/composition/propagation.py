@@ -148,7 +148,7 @@ class _Messages:
 
     def some(self, rows: Ints) -> "_Messages":
         """The same of some classes, the strangers last."""
-        told, belief, moving = self.told[:, rows], self.belief[rows], self.moving[rows]
+        told, belief, moving = np.take(self.told, rows, axis=1), self.belief[rows], self.moving[rows]
         return _Messages(self.prior[rows], told, belief, moving, self.impossible[rows], self.keep[rows])
 
     def take(self, rows: Ints, part: "_Messages") -> None:
