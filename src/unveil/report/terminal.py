@@ -19,7 +19,7 @@ from unveil.report.wording import VERDICTS, clean
 
 __all__ = ["print_blocks", "print_document"]
 
-SCREEN, LEAST_ROOM = 33, 9  # lines of an answer, and of each table in it; first look and files stand above
+SCREEN, LEAST_ROOM = 33, 6  # lines of an answer, and of each table in it; first look and files stand above
 MOST_CHART_ROWS = 12
 GAP = 3  # between columns
 STYLES = {"within": "green", "exceeded": "bold red", "inconclusive": "yellow", "no limit": "bold"}
