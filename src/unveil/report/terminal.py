@@ -19,7 +19,7 @@ from unveil.report.wording import VERDICTS, clean
 
 __all__ = ["print_blocks", "print_document"]
 
-SCREEN, LEAST_ROOM = 33, 6  # lines of an answer, and of each table in it; first look and files stand above
+SCREEN, LEAST_ROOM = 33, 9  # lines of an answer, and of each table in it; first look and files stand above
 MOST_CHART_ROWS = 12
 GAP = 3  # between columns
 STYLES = {"within": "green", "exceeded": "bold red", "inconclusive": "yellow", "no limit": "bold"}
@@ -163,6 +163,9 @@ def _screen(found: Summary, console: Console, report: Path | None) -> list[Rende
     end.append(_line(where, "dim"))
     left = SCREEN - _height(top, console) - _height(end, console)
     needs = [min(_height(_shortened(grid, console, SCREEN), console), LEAST_ROOM) for grid in found.grids]
+    spare = [part for block in found.spare for part in _drawn(block, console)]
+    if _height(spare, console) <= left - sum(needs):
+        top, left = [*top, *spare], left - _height(spare, console)
     for number, grid in enumerate(found.grids):
         parts = _shortened(grid, console, max(left - sum(needs[number + 1 :]), needs[number]))
         left -= _height(parts, console)
