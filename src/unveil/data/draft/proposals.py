@@ -200,12 +200,13 @@ def _propose_spellings(
         ):
             recode |= dict.fromkeys(rare, common)
             rows_of |= rare
-    rows = sum(rows_of.values())
-    if len(recode) > MOST_RECODES and all(common == rare.upper() for rare, common in recode.items()):
-        if len({text.strip().upper() for text in texts}) == len(groups):
-            prepare["case"] = "upper"
-            example = shown(next(iter(recode)), 30)
-            notes.append(f"{len(recode):,} spellings of {rows:,} rows are read in capitals, for instance {example}")
+    small = [text for text in texts if text != text.upper()]
+    rows = sum(count_of[text] for text in small)
+    one_case = rows <= FOLD_SHARE * total and len({text.strip().upper() for text in texts}) == len(groups)
+    if len(recode) > MOST_RECODES and one_case:
+        prepare["case"] = "upper"
+        example = shown(small[0], 30)
+        notes.append(f"{len(small):,} texts of {rows:,} rows are read in capitals, for instance {example}")
     elif 0 < len(recode) <= MOST_RECODES:
         prepare["recode"] = recode
         said = [f"{shown(rare, 30)} ({rows_of[rare]:,} rows) is read as {shown(recode[rare], 30)}" for rare in recode]
