@@ -1,6 +1,6 @@
 """What is measured of one release: levels, utility, membership, what every reader believes, background knowledge."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,6 +75,18 @@ def _levels_of_rows(given: Release, checked: Check) -> Iterator[Finding]:
             yield found
 
 
+def _unless_stopped(case: Case, *parts: tuple[str, Callable[[], Iterable[Finding]]]) -> Iterator[Finding]:
+    """Stages one after the other; after a stop none is begun, and limits on what it measures are inconclusive."""
+    for number, (stage, measured) in enumerate(parts):
+        if case.engine.stop.is_set():
+            return
+        case.engine.report(stage, 1 + number // 3, 100)
+        for finding in measured():
+            yield finding
+            if case.engine.stop.is_set():
+                return
+
+
 def _release_part(case: Case, name: str) -> Part:
     given = release = case.releases[name]
     if given.synthetic:
@@ -109,14 +121,17 @@ def _release_part(case: Case, name: str) -> Part:
         facts, sentences, unmeasured = {**facts, **masked.facts}, dict(masked.sentences), list(masked.remarks)
     else:
         findings = [*identity_findings(release, name, case.original, case.population), *checked.findings]
-        case.engine.report("utility", 1, 100)
-        findings += utility_findings(release, name, case.original)
-        findings += quality_findings(release, name, case.original, group)
-        findings += analyst_findings(release, name, case.original)
-        case.engine.report("counts", 2, 100)
-        findings += [*wider_counts(case, name, release), *in_turn_findings(case, name, release)]
-        losses, unmeasured = population_findings(release, name, case.original)
-        findings += losses
+        findings += _unless_stopped(
+            case,
+            ("utility", lambda: utility_findings(release, name, case.original)),
+            ("utility", lambda: quality_findings(release, name, case.original, group)),
+            ("utility", lambda: analyst_findings(release, name, case.original)),
+            ("counts", lambda: wider_counts(case, name, release)),
+            ("counts", lambda: in_turn_findings(case, name, release)),
+        )
+        if not case.engine.stop.is_set():
+            losses, unmeasured = population_findings(release, name, case.original)
+            findings += losses
     membership = None
     case.engine.report("membership", 3, 100)
     if case.membership is not None:
