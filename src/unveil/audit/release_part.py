@@ -75,16 +75,12 @@ def _levels_of_rows(given: Release, checked: Check) -> Iterator[Finding]:
             yield found
 
 
-def _unless_stopped(case: Case, *parts: tuple[str, Callable[[], Iterable[Finding]]]) -> Iterator[Finding]:
+def _unless_stopped(case: Case, *parts: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
     """Stages one after the other; after a stop none is begun, and limits on what it measures are inconclusive."""
-    for number, (stage, measured) in enumerate(parts):
+    for measured in parts:
         if case.engine.stop.is_set():
             return
-        case.engine.report(stage, 1 + number // 3, 100)
-        for finding in measured():
-            yield finding
-            if case.engine.stop.is_set():
-                return
+        yield from measured()
 
 
 def _release_part(case: Case, name: str) -> Part:
@@ -121,14 +117,15 @@ def _release_part(case: Case, name: str) -> Part:
         facts, sentences, unmeasured = {**facts, **masked.facts}, dict(masked.sentences), list(masked.remarks)
     else:
         findings = [*identity_findings(release, name, case.original, case.population), *checked.findings]
+        case.engine.report("utility", 1, 100)
         findings += _unless_stopped(
             case,
-            ("utility", lambda: utility_findings(release, name, case.original)),
-            ("utility", lambda: quality_findings(release, name, case.original, group)),
-            ("utility", lambda: analyst_findings(release, name, case.original)),
-            ("counts", lambda: wider_counts(case, name, release)),
-            ("counts", lambda: in_turn_findings(case, name, release)),
+            lambda: utility_findings(release, name, case.original),
+            lambda: quality_findings(release, name, case.original, group),
+            lambda: analyst_findings(release, name, case.original),
         )
+        case.engine.report("counts", 2, 100)
+        findings += [*wider_counts(case, name, release), *in_turn_findings(case, name, release)]
         if not case.engine.stop.is_set():
             losses, unmeasured = population_findings(release, name, case.original)
             findings += losses
