@@ -192,7 +192,7 @@ def judgement_of(
     surely exceeded.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    judged = _Release(release, mine, leaks, reasons, answered or {}, people, remake or Remake(), ended)
+    judged = _Judged(release, mine, leaks, reasons, answered or {}, people, remake or Remake(), ended)
     kinds = []
     for row in judged.rows(sensitive):
         update: dict[str, Any] = {}
@@ -232,7 +232,7 @@ def _called(row: KindVerdict) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Release:
+class _Judged:
     """What one release is judged by."""
 
     name: str

@@ -158,7 +158,8 @@ def _make(
 def part_names(data: Any, output: Path) -> tuple[str, ...]:
     """The files of a release that is a folder, as many as the original has and of their kind; none if it is a file."""
     from unveil.formats.output.tables import ENDINGS
-    from unveil.formats.parts import is_many, part_files
+    from unveil.formats.parts import part_files
+    from unveil.formats.paths import is_many
 
     if output.suffix:
         return ()

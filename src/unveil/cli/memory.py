@@ -9,7 +9,7 @@ from typing import Any
 from unveil.cli.output import say
 from unveil.errors import UsageError, shown
 from unveil.formats.glass import BINARY
-from unveil.formats.parts import is_many, part_files
+from unveil.formats.paths import is_many
 
 __all__ = ["belief_bytes", "file_bytes", "memory_size", "table_bytes", "warn_of_files", "warn_of_memory"]
 
@@ -28,6 +28,8 @@ def file_bytes(path: Any) -> int:
     """The same of a delimited text file before it is read, by its size and its first lines; 0: it does not say."""
     path = Path(str(path))
     if is_many(path):
+        from unveil.formats.parts import part_files
+
         return sum(file_bytes(part.path) for part in part_files(path, UsageError))
     try:
         with path.open("rb") as file:

@@ -15,8 +15,7 @@ import typer
 
 from unveil.errors import UsageError, shown, without_secrets
 from unveil.formats.databases import Database
-from unveil.formats.parts import folder_of, is_many
-from unveil.formats.paths import sheet_file
+from unveil.formats.paths import folder_of, is_many, sheet_file
 
 __all__ = [
     "check_outputs",
@@ -188,11 +187,13 @@ def give_results(
             contents[path] = render(found.document).encode()
     contents |= {**people, **(beside or {})}
     write_whole(contents, private=[*people, *private])
-    for path, content in contents.items():
-        if content is None:
-            say(f"removed {path}, a part of the release that was there before")
-        else:
-            say(f"wrote {path}" + ("; it names people: keep it secret" if path in people else ""))
+    for path in (path for path, content in contents.items() if content is None):
+        say(f"removed {path}, a part of the release that was there before")
+    told = report if str(options.json) != "-" else None  # below what is printed stands where the report is
+    if others := [str(path) for path, content in contents.items() if content and path not in people and path != told]:
+        say(f"wrote {', '.join(others)}")
+    for path in people:
+        say(f"wrote {path}; it names people: keep it secret")
     with to_reader():
         if str(options.json) == "-":
             print_text(text)

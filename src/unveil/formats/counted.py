@@ -22,7 +22,8 @@ from unveil.data.table import CodedColumn, Table, check_table_columns, code_tabl
 from unveil.errors import ReleaseError, TableError, UnveilError, UsageError, shown
 from unveil.formats.columns import Columns, recoded
 from unveil.formats.glass import BINARY
-from unveil.formats.parts import TYPED, TablePart, hashed, is_many, joined_hashes, part_files
+from unveil.formats.parts import TablePart, hashed, joined_hashes, part_files
+from unveil.formats.paths import TYPED, is_many
 from unveil.formats.tables import notation_of, prepared_part
 
 if TYPE_CHECKING:

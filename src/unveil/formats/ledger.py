@@ -16,8 +16,7 @@ from unveil.data.schema import read_schema
 from unveil.data.toml import read_toml
 from unveil.errors import OutputError, UnveilError, UsageError, shown
 from unveil.formats.output import write_whole
-from unveil.formats.parts import is_many
-from unveil.formats.paths import is_project
+from unveil.formats.paths import is_many, is_project
 from unveil.formats.releases import read_release
 from unveil.formats.releases.published import read_sidecar
 from unveil.formats.tables import read_columns

@@ -5,7 +5,6 @@ import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import numpy as np
@@ -14,18 +13,12 @@ from numpy.typing import NDArray
 from unveil.data.preparation import CodedColumn
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns, EqualityCodes, recoded
-from unveil.formats.glass import BINARY
-from unveil.formats.paths import sheet_file
-
-if TYPE_CHECKING:
-    pass
+from unveil.formats.paths import folder_of, is_many, is_single, sheet_file
 
 __all__ = [
     "TablePart",
     "file_digest",
-    "folder_of",
     "hashed",
-    "is_many",
     "joined_hashes",
     "joined_parts",
     "part_files",
@@ -33,7 +26,6 @@ __all__ = [
 ]
 
 MOST_PARTS = 100_000
-TYPED = (".parquet", ".pq", ".arrow", ".feather", ".ipc")  # besides text: what a part may be
 NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -44,27 +36,6 @@ class TablePart:
     path: Path
     name: str  # within the table, as messages call it
     labels: tuple[tuple[str, str], ...] = ()  # columns that its folders NAME=VALUE give every row
-
-
-def is_many(path: object) -> bool:
-    """Whether a path names a table of many files: a folder, or a pattern."""
-    if not isinstance(path, Path) or _is_single(path):
-        return False
-    if path.is_dir():
-        return bool(path.name)
-    return glob.has_magic(str(path)) and not sheet_file(path)[0].exists()
-
-
-def _is_single(path: Path) -> bool:
-    """Whether a table of this kind is always one file."""
-    ending = sheet_file(path)[0].suffix.lower()
-    return ending in BINARY and ending not in TYPED
-
-
-def folder_of(path: Path) -> Path:
-    """The folder in which all files of such a table lie."""
-    fixed = (i for i, part in enumerate(path.parts) if glob.has_magic(part))
-    return path if path.is_dir() else Path(*path.parts[: next(fixed)])
 
 
 def part_files(path: Path, error: type[UnveilError]) -> tuple[TablePart, ...]:
@@ -85,7 +56,7 @@ def part_files(path: Path, error: type[UnveilError]) -> tuple[TablePart, ...]:
     if len(endings) > 1:
         kinds = " and ".join(shown(ending) for ending in endings[:2])
         raise error(f"{path}: holds files of several kinds, {kinds}; name one kind: '{path}/*{endings[0]}'")
-    if _is_single(parts[0].path):
+    if is_single(parts[0].path):
         raise error(f"{path}: a table of many files is CSV, Parquet or Arrow, not {endings[0]}; name one file")
     keys = [tuple(name for name, _ in part.labels) for part in parts]
     for part, own in zip(parts, keys, strict=True):

@@ -21,8 +21,8 @@ from unveil.formats.columns import MOST_COLUMNS, TOO_WIDE, Columns
 from unveil.formats.databases import Database, located, read_database
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
 from unveil.formats.glass import behind_glass
-from unveil.formats.parts import TablePart, is_many, joined_parts, part_files, with_labels
-from unveil.formats.paths import SPREADSHEETS, is_project, sheet_file
+from unveil.formats.parts import TablePart, joined_parts, part_files, with_labels
+from unveil.formats.paths import SPREADSHEETS, is_many, is_project, sheet_file
 from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import read_text

@@ -58,6 +58,7 @@ class Names:
     readers: tuple[str, ...]
     least: int  # smaller counts are withheld in documents for others
     shown: dict[str, str] = field(default_factory=dict)  # release → label
+    attributes: frozenset[str] = frozenset()  # that readers were asked about
 
     @property
     def several(self) -> bool:
@@ -83,6 +84,7 @@ def names_of(document: Document) -> Names:
         readers=tuple(dict.fromkeys([*readers, *settings.get("attackers", ())])),
         least=int(settings.get("least_count") or 10),
         shown=dict(zip(releases, distinct_labels(releases), strict=True)),
+        attributes=frozenset(f.attribute for f in document.findings if f.attribute and f.reader),
     )
 
 
@@ -127,7 +129,8 @@ def title_cell(part: FindingId, more: str = "") -> Cell:
 
 def about(finding: Finding, names: Names) -> str:
     """Release, attribute and reader of a finding, as far as they say anything."""
-    parts = [names.only(finding.release), label(finding.attribute or "")]
+    alone = finding.reader is not None and len(names.attributes) == 1
+    parts = [names.only(finding.release), "" if alone else label(finding.attribute or "")]
     if finding.reader == "known":
         parts.append(f"{label(finding.statistic)} known")
     elif finding.reader is not None:

@@ -89,7 +89,7 @@ def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[re.Pat
             exact[text] = phrase
             continue
         parts = re.split(r"\{(\w+)\}", text)
-        made = "".join(_place(p) if i % 2 else re.escape(p) for i, p in enumerate(parts))
+        made = "".join(_place(p, parts.index(p) < i) if i % 2 else re.escape(p) for i, p in enumerate(parts))
         first = text.partition(" ")[0]
         patterns.setdefault("" if "{" in first else first, []).append((re.compile(made, re.DOTALL), phrase))
     for found in patterns.values():  # what says most is tried first
@@ -97,8 +97,10 @@ def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[re.Pat
     return exact, patterns
 
 
-def _place(name: str) -> str:
+def _place(name: str, again: bool) -> str:
     """What stands for a name: nothing that ends a sentence; of several ({names}) also what parts them."""
+    if again:
+        return f"(?P={name})"
     return f"(?P<{name}>(?:(?!\\. {'' if name.endswith('s') else '|; '}).)+?)"
 
 

@@ -13,7 +13,13 @@ from unveil.engine import Engine
 SCHEMA = made_schema(
     {
         "age": {"role": QI, "domain": ["young", "old"]},
-        "pay": {"role": SENSITIVE, "kind": "numeric", "domain": {"from": 0, "to": 4_999, "step": 1}},
+        "pay": {
+            "role": SENSITIVE,
+            "kind": "numeric",
+            "domain": {"from": 0, "to": 4_999, "step": 1},
+            "release": True,
+            "reason": "incomes of a made-up list",
+        },
     }
 )
 

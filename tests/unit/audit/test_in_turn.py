@@ -51,7 +51,9 @@ def test_the_steward_is_asked_whether_it_is_a_secret() -> None:
     found = run_audit({"r": people.as_release()}, **case)  # type: ignore[arg-type]
     row = next(k for k in found.document.diagnostics["judgement"]["r"]["kinds"] if k["attribute"] == "c")
     assert row["verdict"] == "not judged"
-    assert row["sentence"].startswith("Who knows the other quasi-identifiers can be 80% sure of the c of 400 of 400")
+    assert row["sentence"].startswith(
+        "Anyone who knows the other quasi-identifiers can be 80% sure of the c of 400 of 400"
+    )
     assert "--waive \"inference:c='…'\"" in row["fix"]
     page = render_page(found.document)
     assert "Inference of quasi-identifiers" in page  # one row, not three

@@ -202,7 +202,7 @@ def test_models_that_remember_and_that_do_not() -> None:
     assert apart.inside.tolist() == [True] * 200 + [False] * 100
     with pytest.raises(UsageError, match="2 or more"):
         scores_of_model(DecisionTreeClassifier(), table, shadows=1)
-    with pytest.raises(UsageError, match="somebody not"):
+    with pytest.raises(UsageError, match="not from others"):
         scores_by_roster(lambda x, y: None, np.zeros((4, 1)), np.zeros(4, dtype=int), np.ones(4, dtype=bool))
 
 

@@ -471,7 +471,7 @@ def test_a_file_that_cannot_be_written_is_said_before_the_work(
     (folder / "data.csv").unlink()  # it would be missed if the work had begun
     schema = (folder / "schema.toml").read_text().replace("[attributes.sex]", '[attributes."marital-status"]')
     (folder / "schema.toml").write_text(schema)
-    for name, what in (("r.txt", "name it r.csv"), ("r.dta", "'marital-status' cannot have this name in Stata")):
+    for name, what in (("r.doc", "name it r.csv"), ("r.dta", "'marital-status' cannot have this name in Stata")):
         arguments = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=3")
         code, _, said = run(*arguments, "-o", folder / name, capsys=capsys)
         assert code == 2

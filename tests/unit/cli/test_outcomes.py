@@ -209,11 +209,12 @@ def test_ctrl_c_keeps_what_was_reached(
         if not after:
             stop.set()
 
-        def progress(task: str, done: int, total: int) -> None:
-            if done >= after * total:
-                stop.set()
+        class Stopping(engine.Meter):
+            def __call__(self, task: str, done: int, total: int) -> None:
+                if done >= after * total:
+                    stop.set()
 
-        yield progress, stop
+        yield Stopping(), stop
 
     monkeypatch.setattr(audit_verb, "long_work", interrupted)
     files = ("--json", folder / "a.json", "--report", folder / "r.html", "--people", folder / "p.csv")
@@ -241,7 +242,7 @@ def test_a_stopped_audit_still_says_that_a_limit_is_exceeded(
     def interrupted() -> Iterator[tuple[Any, threading.Event]]:
         stop = threading.Event()
         stop.set()
-        yield None, stop
+        yield engine.Meter(), stop
 
     monkeypatch.setattr(audit_verb, "long_work", interrupted)
     assert run(*audit(folder, "--limit", "k_anonymity >= 500"), capsys=capsys)[0] == 1
@@ -382,7 +383,7 @@ def test_a_stopped_anonymizer_writes_nothing(
     def interrupted(then: str) -> Iterator[tuple[Any, threading.Event]]:
         stop = threading.Event()
         stop.set()
-        yield None, stop
+        yield engine.Meter(), stop
 
     monkeypatch.setattr(sys.modules["unveil.cli.anonymize"], "long_work", interrupted)
     making = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=5")

@@ -200,7 +200,7 @@ def test_every_value_lies_in_exactly_one_bin(cuts, start, length, whole):
 
 
 def test_what_a_domain_cannot_be():
-    for values, message in [((), "empty"), (("a", "b", "a"), "'a' is twice"), (("a", "*"), "cannot be a value")]:
+    for values, message in [((), "empty"), (("a", "b", "a"), "'a' appears twice"), (("a", "*"), "cannot be a value")]:
         with pytest.raises(SchemaError, match=message):
             Attribute("x", Role.SENSITIVE, Kind.CATEGORICAL, values)
 

@@ -89,7 +89,7 @@ def test_whose_beliefs_come_true_least_is_said_in_one_line() -> None:
         finding("confident_right", 0.73, "bayesian", "80"),
     ]
     assert said(*worst) == (
-        "Least calibrated: disease · bayesian: beliefs lie 14.7 points from how often they come true; of those of 80% "
+        "Least calibrated: bayesian: beliefs lie 14.7 points from how often they come true; of those of 80% "
         "or more 73.0% are right."
     )
     assert said(*worst[:3], finding("confident_right", None, "bayesian", "80")).endswith("it is 80% sure of nobody.")

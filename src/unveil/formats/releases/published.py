@@ -23,8 +23,8 @@ from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
 from unveil.formats.columns import Columns, recoded
 from unveil.formats.frames import is_frame, named_source
-from unveil.formats.parts import file_digest, is_many, part_files
-from unveil.formats.paths import is_project, sheet_file
+from unveil.formats.parts import file_digest, part_files
+from unveil.formats.paths import is_many, is_project, sheet_file
 from unveil.formats.tables import read_prepared
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unveil.errors import ReleaseError, UnveilError, shown
-from unveil.formats.parts import is_many, part_files
-from unveil.formats.paths import SPREADSHEETS, sheet_file
+from unveil.formats.parts import part_files
+from unveil.formats.paths import SPREADSHEETS, is_many, sheet_file
 from unveil.formats.releases.published import is_sidecar
 from unveil.formats.sheets import other_sheets
 from unveil.formats.statistical import FAMILY

@@ -126,7 +126,7 @@ def _read(earlier: EarlierRelease, people: KnownPeople, asked: Attribute) -> _Re
     unstated: list[str] = []
     if published.perturbed:
         rows = rows_of(published)
-        release, channels = _unmasked(rows, asked.name, earlier.within), rows.channel
+        release, channels = _unmasked(rows, asked, earlier.within), rows.channel
         perturbed = [rows.attributes[i].name for i in rows.masked if i not in channels]
         unstated = [n for n in perturbed if n in people.known and n not in earlier.within]
         if codes := [a.name for a in published.attributes if a.name in earlier.within and not a.kind.measured]:
@@ -270,15 +270,19 @@ def _refuse_other_values(release: Release, index: int, table: Floats, changed: f
     """Values that nobody has now must be few: else it is another list of values, and tells readers more than us."""
     block, theirs = release.block_of(index), release.attributes[index]
     lost = np.all(release.regions[index].totals(table) <= 0, axis=1)[block.region(index)]
-    share = float(block.count[lost].sum()) / max(release.rows, 1)
+    _refuse_share(float(block.count[lost].sum()) / max(release.rows, 1), theirs.name, changed)
+
+
+def _refuse_share(share: float, name: str, changed: float = 0.0) -> None:
+    """The same by the share of rows that show other values."""
     if share == 1 or 0 < changed < share / 2:
         raise NotApplicable(
-            f"{share:.0%} of its rows show values of {theirs.name} that this release does not have; if they are other "
+            f"{share:.0%} of its rows show values of {name} that this release does not have; if they are other "
             "names of the same, its own schema must say so"
         )
 
 
-def _unmasked(masked: PublishedRows, asked: str, within: Mapping[str, float]) -> Release:
+def _unmasked(masked: PublishedRows, asked: Attribute, within: Mapping[str, float]) -> Release:
     """A perturbed table as rows whose cells are sets: what was perturbed lies within a stated distance, or anywhere.
 
     Codes that a published channel changed stand as they are published: the channel says what they may have been.
@@ -286,9 +290,11 @@ def _unmasked(masked: PublishedRows, asked: str, within: Mapping[str, float]) ->
     regions, numbers = [], []
     for index, (attribute, column) in enumerate(zip(masked.attributes, masked.columns, strict=True)):
         perturbed = index in masked.masked and index not in masked.channel
-        if attribute.name == asked and perturbed and asked not in within:
+        if attribute.name == asked.name and perturbed and asked.name not in within:
+            if index in masked.noticed and not attribute.kind.measured:  # other names for every value
+                _refuse_share(1.0, asked.name)
             why = "how far it may have been moved" if attribute.kind.measured else "with what chances"
-            raise NotApplicable(f"its {asked} was perturbed, and it is not stated {why}")
+            raise NotApplicable(f"its {asked.name} was perturbed, and it is not stated {why}")
         low, high, whole = _span(attribute, column, within.get(attribute.name) if perturbed else 0.0)
         if whole.any():
             low, high = np.where(whole, 0, low), np.where(whole, attribute.codes - 1, high)
@@ -297,7 +303,7 @@ def _unmasked(masked: PublishedRows, asked: str, within: Mapping[str, float]) ->
         regions.append(Regions.intervals(attribute.codes, low[first], high[first]))
         numbers.append(pair)
     everything = tuple(range(len(masked.attributes)))
-    others = [numbers[i] for i in everything if masked.attributes[i].name != asked]
+    others = [numbers[i] for i in everything if masked.attributes[i].name != asked.name]
     group = row_numbers(others, masked.rows)
     part = BlockRows(everything, group, tuple(numbers))
     return build_release(masked.attributes, regions, [part])[0]

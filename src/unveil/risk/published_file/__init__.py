@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from unveil.data.schema import Schema
 from unveil.errors import ReleaseError
 from unveil.formats.columns import Columns
-from unveil.formats.parts import is_many, part_files
-from unveil.formats.paths import is_project, sheet_file
+from unveil.formats.parts import part_files
+from unveil.formats.paths import is_many, is_project, sheet_file
 from unveil.formats.releases.published import Sidecar, published_columns, read_sidecar
 from unveil.formats.releases.surroundings import Surrounding, row_groups, surroundings
 from unveil.formats.tables import READERS

@@ -71,7 +71,7 @@ def test_close_numbers(tmp_path: Path) -> None:
     rows = [("x", str(500 + j)) for j in range(40)] + [("y", str(25 * j)) for j in range(40)]
     (leak,) = harmful_classes(_file(tmp_path, rows, schema=SCHEMA + 'kind = "numeric"\n'))
     assert leak.people == 40
-    assert "closely" in leak.sentence
+    assert "to within a fifth of the range" in leak.sentence
 
 
 def test_one_value_for_everybody_is_membership(tmp_path: Path) -> None:
