@@ -93,7 +93,9 @@ def read_perturbed(
                 release, new = found
                 number = new[number]
             columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
-        columns += _unbelievable(release, table, people if all(c.words for c in columns) else {})
+        unread = {c.attribute for c in columns if not c.words}
+        believed = {i: codes for i, codes in people.items() if release.attributes[i].name not in unread}
+        columns += _unbelievable(release, table, believed)
     except NotApplicable:  # too many cells to compare: an audit says so where it matters
         return ReleaseReading(release)
     unread = {c.attribute for c in columns if not c.words}
