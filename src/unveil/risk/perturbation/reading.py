@@ -1,7 +1,8 @@
 """A release as it has to be read beside the original: columns that do not show true values are not believed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,11 @@ from unveil.data.attribute import Attribute, Kind, Role, canonical
 from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Perturbation, Release, build_release, single_rows
-from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_numbers
+from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_numbers, single_values
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Persons, Shown, class_bands, code_bands, nearest_values
-from unveil.risk.perturbation.misfits import blamed, misfits, placed, shown_cells, tolerated
+from unveil.risk.perturbation.misfits import blamed, contradicted, misfits, placed, shown_cells, tolerated
 
 __all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
 
@@ -84,7 +85,8 @@ def read_perturbed(
     if not people:
         return ReleaseReading(release)
     try:
-        wrong = blamed(release, release.block_of(next(iter(people))), people)
+        proved = {} if group is None else contradicted(release, {**people, **_secrets(release, table)}, group)
+        wrong = blamed(release, release.block_of(next(iter(people))), people, proved)
         columns = []
         number = np.arange(release.groups)
         for index, rows in wrong.items():
@@ -95,7 +97,7 @@ def read_perturbed(
             columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
         unread = {c.attribute for c in columns if not c.words}
         believed = {i: codes for i, codes in people.items() if release.attributes[i].name not in unread}
-        columns += _unbelievable(release, table, believed)
+        columns += _unbelievable(release, table, believed, proved)
     except NotApplicable:  # too many cells to compare: an audit says so where it matters
         return ReleaseReading(release)
     unread = {c.attribute for c in columns if not c.words}
@@ -123,6 +125,21 @@ def _comparable(release: Release, table: Table) -> dict[int, NDArray[np.unsigned
     return {i: table.columns[held[release.attributes[i].name]] for i in known} if len(blocks) == 1 else {}
 
 
+def _standing_for(regions: Regions, cell: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(rows,) a value for each cell, -1 = `*`: its own, or one of its set that stands for no other where there is one.
+
+    What a false set says of true values is not what it holds: only which set it is counts.
+    """
+    value = np.where(regions.whole, -1, regions.single())
+    taken = set(value[value >= 0].tolist())
+    for region in np.argsort(regions.sizes, kind="stable").tolist():
+        if value[region] < 0 and not regions.whole[region]:
+            members = regions.members(region).tolist()
+            value[region] = next((code for code in members if code not in taken), members[0])
+            taken.add(int(value[region]))
+    return np.asarray(value[cell])
+
+
 def _taken_apart(
     release: Release, changed: dict[int, Perturbation], table: Table, group: NDArray[np.int64] | None
 ) -> tuple[Release, NDArray[np.int64] | None]:
@@ -135,11 +152,11 @@ def _taken_apart(
     cells = {i: block.region(i).astype(np.int64)[entry] for i in block.attributes}
     attributes, regions, columns = list(release.attributes), list(release.regions), []
     for index in range(len(attributes)):
-        if index in changed and attributes[index].kind.measured:
-            place = numbers_of(attributes[index], np.arange(attributes[index].codes))
-            single = regions[index].single()
-            shown = np.where(single >= 0, place[np.maximum(single, 0)], np.nan)[cells[index]]
-            attributes[index], code = shown_numbers(attributes[index], shown)
+        if index in changed:
+            code = _standing_for(regions[index], cells[index])
+            if attributes[index].kind.measured:
+                shown = single_values(attributes[index], regions[index], cells[index])
+                attributes[index], code = shown_numbers(attributes[index], shown)
             each = np.arange(attributes[index].codes)
             regions[index] = Regions.intervals(len(each), np.append(each, 0), np.append(each, len(each) - 1))
             columns.append(np.where(code < 0, len(each), code))
@@ -160,28 +177,36 @@ def _taken_apart(
     return made, assignment
 
 
+def _secrets(release: Release, table: Table) -> dict[int, NDArray[np.unsignedinteger]]:
+    """(people,) the values of each sensitive attribute that is said to be true."""
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    return {
+        index: table.columns[held[attribute.name]]
+        for index, attribute in enumerate(release.attributes)
+        if attribute.role is Role.SENSITIVE
+        and index not in release.perturbed
+        and attribute.name in held
+        and table.attributes[held[attribute.name]].values == attribute.values
+        and not release.regions[index].whole.all()
+    }
+
+
 def _unbelievable(
-    release: Release, table: Table, people: dict[int, NDArray[np.unsignedinteger]]
+    release: Release,
+    table: Table,
+    people: dict[int, NDArray[np.unsignedinteger]],
+    proved: Mapping[int, int] = MappingProxyType({}),
 ) -> Iterator[PerturbedColumn]:
     """Sensitive values that cannot be those of the people beside whose cells they stand; `people`: who fit these.
 
-    What was done to them is not sought.
+    What was done to them is not sought. `proved`: rows by `contradicted`.
     """
-    held = {a.name: i for i, a in enumerate(table.attributes)}
-    for index in release.with_role(Role.SENSITIVE):
+    for index, codes in _secrets(release, table).items():
         attribute, block = release.attributes[index], release.block_of(index)
-        place = held.get(attribute.name)
-        if (
-            index in release.perturbed
-            or place is None
-            or table.attributes[place].values != attribute.values
-            or release.regions[index].whole.all()
-        ):
-            continue
         beside = [i for i in people if i in block.attributes and not release.regions[i].whole.all()]
-        all_of = {**{i: people[i] for i in beside}, index: table.columns[place]}
+        all_of = {**{i: people[i] for i in beside}, index: codes}
         kept = [index] if attribute.codes > MOST_VALUES else [*beside, index]
-        rows = misfits(release, block, all_of, kept)
+        rows = max(misfits(release, block, all_of, kept), proved.get(index, 0))
         if rows > tolerated(release.rows, table.rows):
             yield PerturbedColumn(attribute.name, rows)
 
@@ -382,8 +407,13 @@ def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
 
 def _also(masked: PublishedRows, more: set[int]) -> PublishedRows:
     """The same with more columns that are taken for perturbed."""
+    columns = list(masked.columns)
+    for i in more & set(masked.wide):
+        if not masked.attributes[i].kind.measured:
+            columns[i] = _standing_for(*masked.wide[i])
     wide = {i: cells for i, cells in masked.wide.items() if i not in more}
-    return replace(masked, masked=tuple(sorted({*masked.masked, *more})), noticed=masked.noticed | more, wide=wide)
+    seen = tuple(sorted({*masked.masked, *more}))
+    return replace(masked, columns=tuple(columns), masked=seen, noticed=masked.noticed | more, wide=wide)
 
 
 def _read_hidden(release: Release, table: Table) -> ReleaseReading:
