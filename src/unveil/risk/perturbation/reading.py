@@ -20,6 +20,7 @@ from unveil.risk.perturbation.misfits import blamed, contradicted, misfits, plac
 __all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
 
 MOST_COUNTS = 20_000_000  # pairs of a cell and a value of somebody who fits it
+FEWEST = 3  # rows a number on average, to be told by how often it occurs
 MOST_VALUES = 1000  # of a sensitive attribute that is compared beside all others
 
 
@@ -80,7 +81,8 @@ def read_perturbed(
     Cost: who fits which cell; more only if something is wrong.
     """
     if release.perturbed:
-        return _read_masked(rows_of(release), table) if release.row_by_row else _read_hidden(release, table)
+        masked = rows_of(release) if release.row_by_row else None
+        return _read_hidden(release, table) if masked is None else _read_masked(masked, table, bands=bands)
     people = _comparable(release, table)
     if not people:
         return ReleaseReading(release)
@@ -326,8 +328,12 @@ def read_unpaired(given: Release, table: Table) -> ReleaseReading:
         wide={place: masked.wide[i] for place, i in enumerate(kept) if i in masked.wide},
         noticed=frozenset(place for place, i in enumerate(kept) if i in masked.noticed),
     )
-    found = _as_bands(some, table, some.noticed) if some.noticed else None
-    return found or _as_bands(some, table, frozenset()) or _read_masked(masked, table)
+    named = frozenset(i for i in some.noticed if not some.attributes[i].kind.measured)  # numbers of names: no others
+    for ranked in dict.fromkeys((some.noticed, named)):
+        found = _as_bands(some, table, ranked)
+        if found is not None:
+            return found
+    return _read_masked(masked, table)
 
 
 def _as_bands(some: PublishedRows, table: Table, ranked: frozenset[int]) -> ReleaseReading | None:
@@ -382,27 +388,34 @@ def _noticed(release: Release) -> Iterator[PerturbedColumn]:
         yield PerturbedColumn(one.true.name, rows)
 
 
-def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
-    """Columns of a masked release that are said to be unchanged, each by its own histogram, then beside each other."""
-    columns, bands = list(_noticed(release_of_rows(masked))), []
-    for index, name, rows in list(_doubtful(masked, table)):
-        attribute, true = masked.attributes[index], table.columns[table.index(name)]
-        found = _numbers(masked, index, true, table.rows) if attribute.kind.measured else None
+def _read_masked(masked: PublishedRows, table: Table, *, bands: bool = True) -> ReleaseReading:
+    """Columns of a masked release that are said to be unchanged, each by its own histogram, then beside each other.
+
+    `bands`: numbers may be those of bands, or stand for names, as their histograms say.
+    """
+    columns, read = [], []
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    for index, rows in {**dict(_strange(masked)), **dict(_doubtful(masked, table))}.items():
+        name = masked.attributes[index].name
+        found = _numbers(masked, index, table.columns[held[name]], table.rows) if bands and name in held else None
         if found is not None:
-            attribute, band, words = found
-            bands.append((attribute, band))
-            masked = replace(
-                masked, attributes=(*masked.attributes[:index], attribute, *masked.attributes[index + 1 :])
-            )
+            masked, band, words = found
+            read += [] if band is None else [(masked.attributes[index], band)]
         else:
             words, masked = "", _also(masked, {index})
         columns.append(PerturbedColumn(name, rows, words))
-    reading = ReleaseReading(release_of_rows(masked), bands=tuple(bands))
+    reading = ReleaseReading(release_of_rows(masked), bands=tuple(read))
     if not masked.method.startswith("dp_"):
         beside = _beside_each_other(reading.release, reading.as_read(table))
         columns += beside.values()
         reading = replace(reading, release=release_of_rows(_also(masked, set(beside))))
     return replace(reading, columns=tuple(columns))
+
+
+def _strange(masked: PublishedRows) -> Iterator[tuple[int, int]]:
+    """Columns of which nobody says that they were perturbed, by position, with the rows that prove it."""
+    place = {a.name: i for i, a in enumerate(masked.attributes)}
+    yield from ((place[column.attribute], column.rows) for column in _noticed(release_of_rows(masked)))
 
 
 def _also(masked: PublishedRows, more: set[int]) -> PublishedRows:
@@ -438,8 +451,8 @@ def _beside_each_other(release: Release, table: Table) -> dict[int, PerturbedCol
     return {name[column.attribute]: column for column in found}
 
 
-def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, str, int]]:
-    """Unmasked columns with more rows of a value than people who have it: (index, name, rows beyond)."""
+def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, int]]:
+    """Unmasked columns with more rows of a value than people who have it: (index, rows beyond)."""
     held = {a.name: i for i, a in enumerate(table.attributes)}
     for index, attribute in enumerate(masked.attributes):
         told = index in masked.masked or index in masked.wide
@@ -461,39 +474,51 @@ def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, str, i
             people = np.bincount(column, minlength=attribute.codes)[: attribute.real]
         beyond = int(np.maximum(shown - people, 0).sum())
         if beyond > tolerated(masked.rows, table.rows):
-            yield index, attribute.name, beyond
+            yield index, beyond
 
 
 def _numbers(
     masked: PublishedRows, index: int, true: NDArray[np.unsignedinteger], people: int
-) -> tuple[Attribute, NDArray[np.int64], str] | None:
-    """An attribute whose values are numbers of bands, (codes,) the band of each value, and in words; None if not so.
+) -> tuple[PublishedRows, NDArray[np.int64] | None, str] | None:
+    """The rows with a column that shows numbers of bands, or for names, as what they stand for; None if not so.
 
-    Whoever holds the original can number its values in the same way.
+    Beside them the words, and of numbers (codes,) the band of each true value: whoever holds the original can number
+    its values in the same way.
     """
     attribute, published = masked.attributes[index], masked.columns[index]
-    line = attribute.positions()[: attribute.real]
-    at = np.clip(np.searchsorted(line, published), 0, max(len(line) - 1, 0))
-    code = np.where(np.isfinite(published) & (line[at] == published), at, -1)
-    if (np.isfinite(published) & (code < 0)).any() or not (code >= 0).any():
+    there = np.isfinite(published) if attribute.kind.measured else published >= 0
+    values, place, times = np.unique(published[there], return_inverse=True, return_counts=True)
+    strange = index in masked.noticed
+    if not len(values) or len(values) > attribute.real or (strange and times.sum() < FEWEST * len(values)):
         return None
-    values, times = np.unique(code[code >= 0], return_counts=True)
+    if not strange and not np.isin(values, attribute.positions()[: attribute.real]).all():
+        return None
     everybody = np.bincount(true, minlength=attribute.codes)
-    absent = int((code < 0).sum()) + max(people - masked.rows, 0)
+    absent = int((~there).sum()) + max(people - masked.rows, 0)
     persons = Persons(np.zeros_like(everybody), np.arange(len(everybody)), everybody)
-    shown = Shown(attribute, np.zeros_like(values), values, times, persons, everybody, absent)
+    rank = np.arange(len(values))
+    shown = Shown(attribute, np.zeros_like(rank), rank, times, persons, everybody, absent)
+    others = tuple(i for i in masked.masked if i != index)
+    rows = replace(masked, masked=others, noticed=masked.noticed - {index})
     for found in code_bands(shown):
+        if not attribute.kind.measured:
+            both = found.regions.with_whole()
+            cell = np.full(masked.rows, len(both) - 1)
+            cell[there] = found.band[place]
+            columns = list(masked.columns)
+            columns[index] = both.single()[cell]
+            wide = {**masked.wide, index: (both, cell)}
+            return replace(rows, columns=tuple(columns), wide=wide), None, found.words
         if found.regions.runs.max() > 1 or (np.diff(found.regions.low[found.band]) <= 0).any():
             continue  # not in the order of the values
-        numbers = line[values]
-        texts = [canonical(float(number), Kind.NUMERIC) for number in numbers]
+        texts = [canonical(float(number), Kind.NUMERIC) for number in values]
         texts += [attribute.values[-1]] if attribute.missing else []
         made = replace(
             attribute,
             kind=Kind.NUMERIC,
             values=tuple(texts),
-            low=numbers,
-            high=numbers,
+            low=values,
+            high=values,
             hierarchy=None,
             binned=False,
             open_bins=False,
@@ -501,7 +526,8 @@ def _numbers(
             classes=(),
         )
         last = found.regions.high[found.band]
-        band = np.minimum(np.searchsorted(last, np.arange(attribute.codes)), len(numbers) - 1)
-        band[attribute.real :] = len(numbers)
-        return made, band, found.words
+        band = np.minimum(np.searchsorted(last, np.arange(attribute.codes)), len(values) - 1)
+        band[attribute.real :] = len(values)
+        attributes = (*masked.attributes[:index], made, *masked.attributes[index + 1 :])
+        return replace(rows, attributes=attributes), band, found.words
     return None
