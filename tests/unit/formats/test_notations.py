@@ -50,6 +50,11 @@ def read(attribute: Attribute, text: str, *named: str, decimal: str = ".") -> li
 @pytest.mark.parametrize(
     ("attribute", "text", "values"),
     [
+        # pandas: periods of dates
+        (DAY, "2024-02", ["2024-02-28", "2024-02-29"]),
+        (DAY, "2024-03", ["2024-03-01", "2024-03-02"]),
+        (DAY, "2024Q1", list(DAY.values)),
+        (DAY, "2024", list(DAY.values)),
         # ARX: an outward bracket leaves the end out
         (AGE, "[20, 22[", ["20", "21"]),
         (AGE, "]20, 22]", ["21", "22"]),
