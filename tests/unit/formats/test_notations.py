@@ -265,7 +265,7 @@ def test_a_named_notation_comes_first(attribute: Attribute, text: str, named: st
         (BINS, "<20", "cuts through a bin"),
         (OPEN, "(18.5, 65)", "cuts through a bin"),
         (GRADE, "low-best", "is not a value"),
-        (DAY, "2024-02", "is not a value"),
+        (DAY, "2024-13", "is not a value"),
         (AGE, "", "an empty cell; if the value was withheld, say --cells x=suppressed"),
         (AGE, "?", "a missing value"),
         (AGE, "na", "is not a value"),
