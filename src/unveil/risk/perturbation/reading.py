@@ -93,6 +93,10 @@ def read_perturbed(
         number = np.arange(release.groups)
         for index, rows in wrong.items():
             found, words = _read(release, index, people, set(wrong)) if bands else (None, "")
+            if found is not None and group is not None:  # the pairs may say that these are not the bands
+                now = np.where(group >= 0, found[1][number][np.maximum(group, 0)], -1)
+                false = contradicted(found[0], {index: people[index]}, now).get(index, release.rows)
+                found, words = (None, "") if false > tolerated(release.rows, table.rows) else (found, words)
             if found is not None:
                 release, new = found
                 number = new[number]

@@ -305,6 +305,17 @@ def test_a_mixture_shows_no_less_than_what_somebody_honest_would_have_published(
         assert found.document.diagnostics["verdict"] != "within"
 
 
+def test_names_that_were_exchanged_are_no_numbers_of_bands() -> None:
+    """Beside suppressed rows, one town never shown: names have no order in which they could be bands."""
+    kept = PEOPLE["town"] != "centre"
+    towns = np.where(kept, exchanged(PEOPLE["town"], 0.2, kept), "*")
+    shown = {"age": np.where(kept, tens(), "*"), "sex": np.where(kept, PEOPLE["sex"], "*"), "town": towns}
+    release, group = read({**NOBODY, **shown})
+    for told in (None, group):
+        case = Case(releases={"r": release}, original=TABLE, assignments={} if told is None else {"r": told})
+        assert [(c.attribute, c.words) for c in case_as_read(case, "r")[1]] == [("town", "")], told is not None
+
+
 def test_known_pairs_say_which_column_is_false() -> None:
     """Exchanged among people who are alike in all else: the pigeonhole says nothing, the pairs do."""
     sexes = exchanged(PEOPLE["sex"], 0.1, np.char.add(PEOPLE["town"], PEOPLE["ill"]))
