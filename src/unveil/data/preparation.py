@@ -19,7 +19,15 @@ from unveil.errors import TableError, UnveilError, shown
 if TYPE_CHECKING:
     from unveil.data.schema import Schema
 
-__all__ = ["CodedColumn", "national_date", "prepare_columns", "prepare_texts", "without_unit", "written_date"]
+__all__ = [
+    "CodedColumn",
+    "national_date",
+    "other_mark",
+    "prepare_columns",
+    "prepare_texts",
+    "without_unit",
+    "written_date",
+]
 
 _CLOCK = re.compile(r"[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$")
 
@@ -263,9 +271,37 @@ def _numbered(text: str, prepare: Preparation, decimal: str, cells: bool) -> str
     if not cells:
         raise _Fault(f"{shown(text)} is not a number with these marks; correct it, or list it under missing")
     if group is None:
-        return text
+        return other_mark(text, mark, decimal)
     grouped = rf"(?<![\d.,])\d{{1,3}}(?:{re.escape(group)}\d{{3}})+(?:{re.escape(mark)}\d+)?(?![\d.,])"
-    return re.sub(grouped, lambda part: plain(part[0]), text, flags=re.ASCII)
+    return other_mark(re.sub(grouped, lambda part: part[0].replace(group, ""), text, flags=re.ASCII), mark, decimal)
+
+
+_ENCLOSED = re.compile(r"[\[({\]].*[\])}\[]", re.DOTALL)
+_NUMBER = {
+    mark: re.compile(rf"(?<![\w{mark}])-?\d+{re.escape(mark)}\d+(?:e-?\d+)?(?![\w{mark}])", re.ASCII) for mark in ".,"
+}
+
+
+def other_mark(text: str, mark: str, wanted: str) -> str:
+    """A cell with another decimal mark. With a decimal comma a semicolon parts what stands in brackets.
+
+    >>> other_mark("[1.5,3)", ".", ","), other_mark("[1,5;3)", ",", "."), other_mark("1,5-3,5", ",", ".")
+    ('[1,5;3)', '[1.5,3)', '1.5-3.5')
+    """
+    enclosed = _ENCLOSED.fullmatch(text) is not None
+    # [1,5] may be two numbers: only what a semicolon parts holds decimal commas.
+    if (
+        mark == wanted
+        or '"' in text
+        or (enclosed and mark == "," and ";" not in text)
+        or not _NUMBER[mark].search(text)
+    ):
+        return text
+    if not enclosed:
+        return _NUMBER[mark].sub(lambda number: number[0].replace(mark, wanted), text)
+    if mark == ".":
+        return _NUMBER[mark].sub(lambda number: number[0].replace(".", ","), text.replace(",", ";"))
+    return _NUMBER[mark].sub(lambda number: number[0].replace(",", "."), text).replace(";", ",")
 
 
 def without_unit(text: str, unit: str) -> str:

@@ -230,7 +230,9 @@ def read_table(
 
 
 def notation_of(schema: Schema, found: Columns) -> FileNotation:
-    """How a text file is written, with the formats of dates that the schema reads."""
-    prepared = {n: d.prepare for n, d in schema.document.attributes.items() if d.prepare is not None}
-    dates = {n: p.date for n, p in prepared.items() if p.date is not None and p.derivation is None}
-    return replace(found.notation, dates=dates)
+    """How a text file is written, with the formats of dates and the decimal marks of columns that the schema reads."""
+    declared = {n: d.prepare for n, d in schema.document.attributes.items()}
+    prepared = {n: p for n, p in declared.items() if p is not None and p.derivation is None}
+    dates = {n: p.date for n, p in prepared.items() if p.date is not None}
+    decimals = {n: p.decimal for n, p in prepared.items() if p.decimal is not None}
+    return replace(found.notation, dates=dates, decimals=decimals)

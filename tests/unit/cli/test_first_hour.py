@@ -1,5 +1,6 @@
 """The whole hour on small exports, in German, French and Italian; `make first-hour` walks the full one."""
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -127,6 +128,32 @@ def test_a_release_in_the_notation_of_its_input_reads_back_as_it_was(tmp_path: P
     write_release(made, tmp_path / "release.csv", like=table)
     assert read_release(tmp_path / "release.csv", schema, attributes=table.attributes) == made
     assert read_release(tmp_path / "release.csv", schema).rows == made.rows  # without the original, too
+
+
+@pytest.mark.parametrize(
+    "scheme", ["mondrian:k=3", "mondrian:k=3,recoding=order", "anatomy:l=2", "microaggregation:k=3"]
+)
+def test_each_column_keeps_its_decimal_mark(tmp_path: Path, scheme: str) -> None:
+    """Commas between the fields and within the numbers, a column in points, thousands: written as they were read."""
+    rows = [f'"{20 + i % 9},{i % 10}",{i % 7}.5,"1.{100 + 7 * i},25 €",{"abc"[i % 3]}' for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["bmi,lab,paid,ill", *rows]) + "\n")
+    declared = {
+        "bmi": 'role = "quasi-identifier"\nkind = "numeric"\nprepare = { decimal = "," }',
+        "lab": 'role = "quasi-identifier"\nkind = "numeric"',
+        "paid": 'role = "quasi-identifier"\nkind = "numeric"\nprepare = { unit = "€", decimal = ",", thousands = "." }',
+        "ill": 'role = "sensitive"',
+    }
+    text = "".join(f"[attributes.{name}]\n{said}\n" for name, said in declared.items())
+    (tmp_path / "s.toml").write_text(f"version = 1\nconfirmed = true\n{text}", encoding="utf-8")
+    schema = read_schema(tmp_path / "s.toml")
+    table = read_table(tmp_path / "t.csv", schema)
+    made = anonymizer(scheme).anonymize(table, Engine(seed=1)).release
+    write_release(made, tmp_path / "release.csv", like=table)
+    assert read_release(tmp_path / "release.csv", schema, attributes=table.attributes) == made
+    written = read_columns(tmp_path / "release.csv").columns
+    assert any(re.search(r"\d,\d", cell) for cell in written["bmi"].texts)
+    assert any(re.search(r"\d\.\d", cell) for cell in written["lab"].texts)
+    assert not any("." in cell for name in ("bmi", "paid") for cell in written[name].texts)
 
 
 def test_a_column_is_left_out_of_a_release_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unveil.data.attribute import Kind
 from unveil.data.icd10 import icd10_part, icd10_rows, is_icd10
-from unveil.data.preparation import national_date, prepare_columns, written_date
+from unveil.data.notation import FileNotation
+from unveil.data.preparation import national_date, prepare_columns, prepare_texts, written_date
 from unveil.data.schema import read_schema
 from unveil.data.schema.document import DATE_FORMATS
 from unveil.data.table import Table
@@ -228,3 +230,27 @@ def test_without_preparation_columns_stay_as_they_are(tmp_path):
     path.write_text('version = 1\n[attributes.x]\nrole = "insensitive"\n', encoding="utf-8")
     columns = {"x": CodedColumn([" a", "b"], np.array([1, 0]))}
     assert prepare_columns(read_schema(path), columns)["x"] is columns["x"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["1.5", "[1.5,3)", "[ 1.5, 3.25 ]", "{1.5,2,[4.5,7]}", "1.5-3.5", "-1.5~-0.5", ">=2.5", "[20,30)", "1.5e-07"],
+)
+@pytest.mark.parametrize("group", ["", ', thousands = " "'])
+def test_a_cell_with_the_other_decimal_mark_is_read_back(folder, cell, group):
+    """A column in commas of a file in points, and a column in points of a file in commas."""
+    (folder / "s.toml").write_text(
+        "version = 1\nconfirmed = true\n"
+        + "".join(
+            f'[attributes.{name}]\nrole = "insensitive"\nkind = "numeric"\nprepare = {{ decimal = "{mark}"{group} }}\n'
+            for name, mark in (("comma", ","), ("point", "."))
+        )
+    )
+    attributes = read_schema(folder / "s.toml").document.attributes
+    written = FileNotation(decimals={"comma": ","}).cell(cell, "comma", Kind.NUMERIC)
+    assert "." not in written
+    assert prepare_texts([written], attributes["comma"].prepare, (), ".") == [cell]
+    as_commas = FileNotation(decimal=",").cell(cell, "other", Kind.NUMERIC)
+    kept = FileNotation(decimal=",", decimals={"point": "."}).cell(cell, "point", Kind.NUMERIC)
+    assert kept == cell
+    assert prepare_texts([kept], attributes["point"].prepare, (), ",") == [as_commas]

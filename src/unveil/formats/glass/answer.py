@@ -71,7 +71,8 @@ def _rest(plain: dict[str, Any]) -> dict[str, Any]:
     if found is not None:
         variables = {name: variable(said) for name, said in found["variables"]}
         found = Dictionary(found["family"], variables, found["label"], tuple(found["notes"]))
-    notation = FileNotation(**plain["notation"] | {"dates": dict(plain["notation"]["dates"])})
+    own = {name: dict(plain["notation"][name]) for name in ("dates", "decimals")}
+    notation = FileNotation(**plain["notation"] | own)
     place = Place(**plain["place"])
     return plain | {
         "dictionary": found,
