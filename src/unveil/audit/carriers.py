@@ -1,7 +1,7 @@
 """Which columns carry what was found: classes counted again without each column, and with it one level coarser."""
 
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -41,8 +41,8 @@ class CarrierRow(DocumentPart):
 
     column: str
     change: Literal["as it is", "without", "one level coarser"]
-    smallest: int
-    few: int  # rows in classes of fewer than 3
+    smallest: int | None  # None where quasi-identifiers are published apart: there are no classes
+    few: int | None  # rows in classes of fewer than 3
     guessed: dict[str, float]  # by attribute: rows that have the most frequent value of their class, as a share
     found: dict[str, float] = Field(default_factory=dict)  # by attribute: see carrier_findings
 
@@ -60,6 +60,8 @@ class CarrierFinding(DocumentPart):
     everybody: int
     together: tuple[str, ...] = ()  # two columns, where none alone is enough
     without_both: float = 0.0
+    unknown: bool = False  # the release is as it is, and its readers do not know the column
+    scheme: str = ""  # that made the release, where what was computed is the same without the column
 
 
 class CarrierGroup(DocumentPart):
@@ -86,9 +88,11 @@ def carrier_rows(release: Release) -> list[CarrierRow]:
     Cost: three passes over the distinct rows for each quasi-identifier.
     """
     known = release.with_role(Role.QUASI_IDENTIFIER)
-    block = next((b for b in release.blocks if set(known) <= set(b.attributes)), None)
-    if block is None or not known:
+    if not known:
         return []
+    block = next((b for b in release.blocks if set(known) <= set(b.attributes)), None)
+    if block is None:
+        return list(_uncounted(release, known))
     asked = [i for i in release.with_role(Role.SENSITIVE) if i in block.attributes]
     cells = {i: block.region(i).astype(np.int64) for i in known}
     names = [release.attributes[i].name for i in asked]
@@ -108,6 +112,18 @@ def carrier_rows(release: Release) -> list[CarrierRow]:
         if above is not None:
             rows.append(row(attribute.name, "one level coarser", counted({**cells, index: above[1][cells[index]]})))
     return rows
+
+
+def _uncounted(release: Release, known: Sequence[int]) -> Iterator[CarrierRow]:
+    """The same rows where quasi-identifiers are published apart: only readers can be asked."""
+    changes: list[tuple[str, str]] = [("", "as it is"), ("", "without")]
+    for index in known:
+        attribute = release.attributes[index]
+        changes.append((attribute.name, "without"))
+        if wider(attribute, release.regions[index]) is not None:
+            changes.append((attribute.name, "one level coarser"))
+    for column, change in changes:
+        yield CarrierRow(column=column, change=change, smallest=None, few=None, guessed={})  # type: ignore[arg-type]
 
 
 def _count(block: Block, columns: Sequence[Ids], asked: Sequence[Ids]) -> _Counted:
@@ -223,7 +239,8 @@ def told_carriers(
             update |= {"why": said.why, "asked_again": again.why, "where": where}
         if columns and anonymize and "--leave-out" not in kind.fix.removeprefix(anonymize):
             out = "".join(f" --leave-out {shlex.quote(name)}" for name in columns)
-            update["command"] = f"{anonymize}{out} --with mondrian:k=5,l=3"
+            scheme = (again.scheme if again.columns else "") or "mondrian:k=5,l=3"
+            update["command"] = f"{anonymize}{out} --with {scheme}"
         kinds.append(kind.model_copy(update=update) if update else kind)
     return judgement.model_copy(update={"kinds": tuple(kinds)})
 
@@ -234,6 +251,7 @@ class _Said:
 
     why: str = ""
     columns: tuple[str, ...] = ()
+    scheme: str = ""  # with which leaving them out is enough
 
 
 def _where(groups: Sequence[CarrierGroup]) -> str:
@@ -264,11 +282,21 @@ def _changed(rows: Sequence[CarrierRow], name: str, number: Callable[[CarrierRow
     return text if coarser is None else f"{text}, with it one level coarser {number(coarser)}"
 
 
+def _not_known(rows: Sequence[CarrierRow], name: str, number: Callable[[float], str], attribute: str) -> str:
+    """The same to readers who do not know the column of a person."""
+    found = _of(rows, name)
+    text = f"for readers who do not know {name} {number(found['without'].found[attribute])}"
+    coarser = found.get("one level coarser")
+    if coarser is None or attribute not in coarser.found:
+        return text
+    return f"{text}, or know it one level coarser {number(coarser.found[attribute])}"
+
+
 def _why_few(rows: Sequence[CarrierRow]) -> _Said:
     first = rows[0]
     if not first.few:
         return _Said()
-    without = {row.column: float(first.few - row.few) for row in rows if row.change == "without" and row.column}
+    without = {r.column: float(first.few - (r.few or 0)) for r in rows if r.change == "without" and r.column}
     named = _named(first.few, without)
     told = [_changed(rows, name, lambda row: f"{row.few:,}", " rows") for name in named]
     if not told:
@@ -290,17 +318,23 @@ def _why_found(rows: Sequence[CarrierRow], attribute: str, of: CarrierFinding | 
     beyond = first - of.bound
     named = _named(beyond, {name: first - value for name, value in without.items()})
     whose = "" if of.people == of.everybody else f", {of.people:,} at random asked again"
-    head = f"{of.title}{whose}: {number(first)}"
-    told = [_changed(rows, name, lambda row: number(row.found[attribute])) for name in named]
+    head = f"{of.title}{whose}{', in a quicker reading without chains' * of.unknown}: {number(first)}"
+    missing = "for readers who do not know" if of.unknown else "without"
+    told = [
+        _not_known(rows, name, number, attribute)
+        if of.unknown
+        else _changed(rows, name, lambda row: number(row.found[attribute]))
+        for name in named
+    ]
     best = min(without, key=lambda name: without[name])
     if without[best] <= of.bound:
-        return _Said(f"{head}; {'; '.join(told)}.", (best,))
+        return _Said(f"{head}; {'; '.join(told)}.", (best,), of.scheme)
     if of.together:
-        told.append(f"without {' and '.join(of.together)} {number(of.without_both)}")
+        told.append(f"{missing} {' and '.join(of.together)} {number(of.without_both)}")
     if not named:
-        told.insert(0, f"no column alone carries it, without {best} it is {number(without[best])}")
+        told.insert(0, f"no column alone carries it, {missing} {best} it is {number(without[best])}")
     enough = of.together if of.together and of.without_both <= of.bound else ()
-    return _Said(f"{head}; {'; '.join(told)}.", tuple(enough or named[:1]))
+    return _Said(f"{head}; {'; '.join(told)}.", tuple(enough or named[:1]), of.scheme if enough else "")
 
 
 def _why_guessed(rows: Sequence[CarrierRow], attribute: str) -> _Said:

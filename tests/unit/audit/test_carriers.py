@@ -11,11 +11,13 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.carriers import carrier_rows
+from unveil.catalog import anonymizer
 from unveil.data.hierarchy_builders import interval_hierarchy
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, build_release
 from unveil.data.schema import Schema
 from unveil.data.table import Table
+from unveil.engine import Engine
 
 STAY = interval_hierarchy([*range(40)], [10, 20])
 
@@ -132,6 +134,67 @@ def test_readers_are_asked_again_and_say_what_an_audit_of_the_changed_release_wo
     for group in groups["disease"]:
         alike = [p for p in people if all(p[name] == cell for name, cell in group["cells"].items())]
         assert (len(alike), sum(p["disease"] == group["value"] for p in alike)) == (group["rows"], group["alike"])
+
+
+def carried(rows: int = 400) -> Table:
+    """The length of stay tells the disease of nine in ten; sex and ward tell nothing."""
+    table, draw = hospital(rows), np.random.default_rng(3)
+    columns = {a.name: np.array(a.values)[c] for a, c in zip(table.attributes, table.columns, strict=True)}
+    told = np.array(["flu", "hiv", "none", "ulcer"])[columns["stay"].astype(int) // 10]
+    columns["disease"] = np.where(draw.random(rows) < 0.9, told, columns["disease"])
+    schema = Schema(
+        made_schema(
+            {
+                "sex": {"role": QI},
+                "ward": {"role": QI},
+                "stay": {"role": QI, "kind": "numeric", "domain": {"from": 0, "to": 39}},
+                "disease": {"role": SENSITIVE},
+            }
+        ).document,
+        {"stay": STAY},
+    )
+    return Table.from_columns(schema, {name: values.tolist() for name, values in columns.items()})
+
+
+@pytest.mark.parametrize(
+    ("scheme", "again_with"), [("anatomy:l=2", "anatomy:l=2"), ("slicing:k=6", "mondrian:k=5,l=3")]
+)
+def test_where_links_are_hidden_readers_are_asked_who_do_not_know_the_column(scheme: str, again_with: str) -> None:
+    table = carried()
+    release = anonymizer(scheme).anonymize(table, Engine(seed=1)).release
+    assert len(release.blocks) > 1
+    options: dict[str, Any] = {"membership": None, "background": None}
+    options["attackers"] = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
+    found = run_audit({"r": release}, original=table, **options).document
+    of = found.diagnostics["carrier_findings"]["r"]["disease"]
+    again = {(r["column"], r["change"]): r["found"].get("disease") for r in found.diagnostics["carriers"]["r"]}
+    value = {f.id: f.value for f in found.findings}
+    # Who counts rows reads the same. Who learns without chains takes the likeliest shares for true, and is surer.
+    near = 1e-12 if of["finding"].startswith("random_worlds") else 0.1
+    assert again["", "as it is"] == pytest.approx(value[of["finding"]], abs=near)
+    wide = np.minimum(np.arange(40) // 10, 3)
+    for name, change, region_of in (
+        ("ward", "without", np.zeros(3, dtype=np.int64)),
+        ("stay", "without", np.zeros(40, dtype=np.int64)),
+        ("stay", "one level coarser", wide),
+    ):
+        index, regions = release.index(name), list(release.regions)
+        sets = [np.flatnonzero(region_of == r) for r in range(int(region_of.max()) + 1)]
+        regions[index] = Regions.sets(len(region_of), sets)
+        parts = []
+        for b in release.blocks:
+            cells = tuple(region_of[b.region(i)] if i == index else b.region(i).astype(np.int64) for i in b.attributes)
+            parts.append(BlockRows(b.attributes, b.group, cells, b.count))
+        other = build_release(release.attributes, regions, parts)[0]
+        own = {f.id: f.value for f in run_audit({"r": other}, original=table, **options).document.findings}
+        assert again[name, change] == pytest.approx(own[of["finding"]], abs=near)
+    kind = next(k for k in found.diagnostics["judgement"]["r"]["kinds"] if k["kind"] == "inference")
+    first, without, coarser = (
+        again[key] for key in (("", "as it is"), ("stay", "without"), ("stay", "one level coarser"))
+    )
+    assert f": {first:.1%}; for readers who do not know stay {without:.0%}" in kind["asked_again"]
+    assert f", or know it one level coarser {coarser:.1%};" in kind["asked_again"]
+    assert kind["command"].endswith(f" --leave-out stay --with {again_with}")
 
 
 def test_of_many_columns_those_that_show_most_are_changed(monkeypatch: pytest.MonkeyPatch) -> None:
