@@ -76,8 +76,10 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _usable_streams()
     start_early(sys.argv[1:])
-    with _ended_cleanly(), never_silent():
+    with _ended_cleanly() as signals, never_silent():
         code = _run()
+    if signals:  # compiled code swallowed it while the work came to its end: that is whole, but nobody waits for it
+        code = 128 + min(signals)
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output left, e.g. head: the exit code stands
@@ -97,12 +99,18 @@ def _usable_streams() -> None:
 
 
 @contextmanager
-def _ended_cleanly() -> Iterator[None]:
-    """Who ends us by a signal gets what an interrupt gets: nothing half-written, no temporary file."""
+def _ended_cleanly() -> Iterator[set[int]]:
+    """Who ends us by a signal gets what an interrupt gets: nothing half-written, no temporary file.
+
+    Yields the signals that were to end us.
+    """
 
     waiting: list[Timer] = []
+    came: set[int] = set()
 
     def ended(number: int, frame: Any) -> None:
+        if number != signal.SIGINT:
+            came.add(number)
         if (on_its_way := _on_its_way()) or _deaf(frame) or number != signal.SIGINT:
             # Compiled code may print the exception and forget it: it is asked again whether we still run.
             waiting.append(Timer(AGAIN, os.kill, (os.getpid(), number)))
@@ -116,7 +124,7 @@ def _ended_cleanly() -> Iterator[None]:
     main = current_thread() is main_thread()
     before = {number: signal.signal(number, ended) for number in numbers if main and _unset(number)}
     try:
-        yield
+        yield came
     finally:
         for timer in waiting:
             timer.cancel()

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +23,7 @@ from test_cli import run
 from unveil import engine, report
 from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
-from unveil.cli import app
+from unveil.cli import app, main
 from unveil.cli import audit as audit_verb
 from unveil.cli.memory import file_bytes, table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
@@ -499,3 +499,20 @@ def test_an_end_that_compiled_code_swallows_is_asked_for_again() -> None:
     done = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (143, "went on\ncleaned up\n")
     assert "SystemExit" in done.stderr  # swallowed once
+
+
+def test_an_end_that_is_swallowed_as_the_work_ends_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Compiled code that swallows it may be the last that runs: too soon to be asked again."""
+
+    def work(**_: object) -> int:
+        with suppress(SystemExit):
+            signal.raise_signal(signal.SIGTERM)
+        return 0
+
+    monkeypatch.setattr("unveil.cli.app", work)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 143
+    assert capfd.readouterr() == ("", "")
