@@ -25,7 +25,7 @@ from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
 from unveil.cli import app, main
 from unveil.cli import audit as audit_verb
-from unveil.cli.memory import file_bytes, table_bytes, warn_of_memory
+from unveil.cli.memory import file_size, table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
 from unveil.engine import bound_memory, free_bytes
 from unveil.errors import Stopped, UsageError
@@ -429,8 +429,8 @@ def test_a_large_file_is_refused_before_it_is_read(
     rows = 80_000
     large = folder / "large.csv"
     large.write_text("age,sex,disease\n" + f"{'x' * 10},f,flu\n" * rows)
-    assert file_bytes(large) == pytest.approx(table_bytes(SimpleNamespace(rows=rows, attributes=range(3))), rel=0.01)
-    assert file_bytes(folder / "data.csv") == file_bytes(folder / "none.csv") == 0  # small, or not there
+    assert file_size(large) == (pytest.approx(rows, rel=0.01), 3)
+    assert file_size(folder / "data.csv") == file_size(folder / "none.csv") == (0, 0)  # small, or not there
     monkeypatch.setattr(tables, "read_table", lambda *_, **__: pytest.fail("it was read"))
     schema = ("-s", folder / "schema.toml")
     for command in (
@@ -441,6 +441,41 @@ def test_a_large_file_is_refused_before_it_is_read(
         code, _, err = run(*command, "--memory", "5M", capsys=capsys)
         assert (code, err.count("\n")) == (2, 1), err
         assert "more than --memory" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "needs", "instead"),
+    [
+        ("audit", 28.8, "ask about a sample of people (--sample N), or audit a part of the rows"),
+        ("audit --sample 200", 10.8, "audit a part of the rows"),
+        ("attack attribute", 22.8, "audit a part of the rows"),
+        ("attack identity", 10.8, "audit a part of the rows"),
+        ("check", 10.8, "audit a part of the rows"),
+    ],
+)
+def test_thirty_million_rows_are_answered_before_they_are_read(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    needs: float,
+    instead: str,
+) -> None:
+    """Files of that size whose rest is empty: nobody gets so far."""
+    large = folder / "large.csv"
+    large.write_text("age,sex,disease\n" + "20,f,flu\n" * 2**18)
+    os.truncate(large, 30_000_000 * 9)
+    monkeypatch.setattr(engine, "free_bytes", lambda: 10 * 10**9)
+
+    def unread(*_: object, **__: object) -> None:
+        raise UsageError("nothing was read")
+
+    monkeypatch.setattr(tables, "read_table", unread)
+    given = (*command.split(), large, "-s", folder / "schema.toml", "--original", large)
+    code, _, err = run(*given, capsys=capsys)
+    said = "unveil: this may need about {} GB of memory, and 10.0 GB are free; if it ends for lack of memory, {}"
+    assert code == 2
+    assert err.splitlines()[0] == said.format(needs, instead)
 
 
 DEAF = """
