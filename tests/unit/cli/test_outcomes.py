@@ -436,6 +436,7 @@ def test_a_large_file_is_refused_before_it_is_read(
     for command in (
         ("anonymize", large, *schema, "--with", "mondrian:k=5", "-o", folder / "one.csv"),
         ("audit", folder / "data.csv", *schema, "--original", large),
+        ("check", large, *schema),
         ("frontier", large, *schema),
     ):
         code, _, err = run(*command, "--memory", "5M", capsys=capsys)
