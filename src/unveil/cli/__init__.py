@@ -26,6 +26,7 @@ from unveil.cli.schema import schema
 from unveil.cli.studio import studio
 from unveil.errors import LimitError, Stopped, UnveilError, failed_at, without_secrets
 from unveil.formats.glass import start_early
+from unveil.temporary import sweep
 
 __all__ = ["app", "main"]
 
@@ -76,6 +77,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _usable_streams()
     start_early(sys.argv[1:])
+    sweep()
     with _ended_cleanly() as signals, never_silent():
         code = _run()
     if signals:  # compiled code swallowed it while the work came to its end: that is whole, but nobody waits for it
