@@ -151,24 +151,34 @@ def private(folder: Path, complete: dict[str, bytes]) -> None:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-@pytest.fixture(scope="module")
-def wanted(runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What each command writes when nobody disturbs it, and how many moments it has."""
-    found: dict[str, Any] = {}
-    for name in COMMANDS if THOROUGH else QUICK:
-        folder = fresh(tmp_path_factory.mktemp(name))
-        ended = runner.run(folder, COMMANDS[name], umask=0)
+class Wanted:
+    """What each command writes when nobody disturbs it, how many moments it has, and what stood there before."""
+
+    def __init__(self, runner: Runner, factory: pytest.TempPathFactory) -> None:
+        self.runner, self.factory, self.found = runner, factory, dict[str, Any]()
+
+    def of(self, name: str) -> Any:
+        if name not in self.found:
+            complete, ended = self.outputs(name, COMMANDS[name])
+            earlier = {path: EARLIER for path in complete if path.startswith("out/")}
+            if name in OTHER_SEED:  # a release of several files is only written over another one
+                before, _ = self.outputs(name, COMMANDS[name].replace(*OTHER_SEED[name]))
+                earlier = {path: content for path, content in before.items() if path.startswith("out/")}
+                assert any(complete[path] != content for path, content in earlier.items() if path in complete)
+            self.found[name] = (complete, ended["moments"], ended["seconds"], ended["code"], earlier)
+        return self.found[name]
+
+    def outputs(self, name: str, command: str) -> tuple[dict[str, bytes], dict[str, Any]]:
+        folder = fresh(self.factory.mktemp(name))
+        ended = self.runner.run(folder, command, umask=0)
         assert ended["code"] in (0, 1, 3), ended["said"]
         private(folder, held(folder))
-        complete = held(folder)
-        earlier = {path: EARLIER for path in complete if path.startswith("out/")}
-        if name in OTHER_SEED:  # a release of several files is only written over another one
-            folder = fresh(tmp_path_factory.mktemp(f"{name} before"))
-            assert runner.run(folder, COMMANDS[name].replace(*OTHER_SEED[name]))["code"] == ended["code"]
-            earlier = {path: content for path, content in held(folder).items() if path.startswith("out/")}
-            assert any(complete[path] != content for path, content in earlier.items() if path in complete)
-        found[name] = (complete, ended["moments"], ended["seconds"], ended["code"], earlier)
-    return found
+        return held(folder), ended
+
+
+@pytest.fixture(scope="module")
+def wanted(runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Wanted:
+    return Wanted(runner, tmp_path_factory)
 
 
 def strikes(name: str, moments: int, seconds: float) -> list[tuple[Any, ...]]:
@@ -186,9 +196,9 @@ def strikes(name: str, moments: int, seconds: float) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("name", COMMANDS if THOROUGH else QUICK)
-def test_struck_at_any_moment(name: str, runner: Runner, wanted: dict[str, Any], tmp_path: Path) -> None:
+def test_struck_at_any_moment(name: str, runner: Runner, wanted: Wanted, tmp_path: Path) -> None:
     """Half of the time over earlier outputs; then once more, undisturbed, with the same result to the last bit."""
-    complete, moments, seconds, code, earlier = wanted[name]
+    complete, moments, seconds, code, earlier = wanted.of(name)
     assert moments > 3
     for number, fault in enumerate(strikes(name, moments, seconds)):
         folder = fresh(tmp_path / str(number))
@@ -211,9 +221,9 @@ def test_struck_at_any_moment(name: str, runner: Runner, wanted: dict[str, Any],
         assert not left, told
 
 
-def test_two_runs_on_one_output(tmp_path: Path, wanted: dict[str, Any]) -> None:
+def test_two_runs_on_one_output(tmp_path: Path, wanted: Wanted) -> None:
     """The release that stands at the end is one of theirs, with its own parts."""
-    complete = wanted["anonymize"][0]
+    complete = wanted.of("anonymize")[0]
     folder = fresh(tmp_path / "one")
     words = spelt(folder, COMMANDS["anonymize"])
     program = [sys.executable, "-c", "from unveil.cli import main; main()", *words]
