@@ -24,7 +24,7 @@ RESULTS = HERE.parent / "docs" / "results"
 PREFACE = """# Benchmarks
 
 `make bench` writes this page; do not edit it. Times are the best of several runs. A peer's figure was measured in the
-same run on the same rows, in an environment of its own (benchmarks/requirements.txt). *ratio* is the peer's figure over
+same run on the same rows, in an environment of its own (benchmarks/peers/pins.txt). *ratio* is the peer's figure over
 ours. A floor in the ratio's column is of the ratio, else of ours. A section with a date of its own was run then, alone.
 """
 

@@ -1,11 +1,12 @@
 """The pictures of docs/concepts.md are what unveil finds today."""
 
 import importlib.util
-import os
 import re
 from pathlib import Path
 
 import pytest
+
+from thorough import THOROUGH
 
 ROOT = Path(__file__).parents[2]
 _spec = importlib.util.spec_from_file_location("pictures", ROOT / "site" / "pictures.py")
@@ -19,7 +20,7 @@ SLOW = {"calibration.svg"}  # boosting on 2,400 people
 @pytest.mark.parametrize("name", pictures.DRAWN)
 def test_a_picture_is_of_this_program(name: str) -> None:
     kept = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
-    if name not in SLOW or os.environ.get("UNVEIL_THOROUGH"):
+    if name not in SLOW or THOROUGH:
         assert kept == pictures.DRAWN[name]()
     told = re.search(rf"!\[([^\]]*)\]\(pictures/{name}\)", (ROOT / "docs" / "concepts.md").read_text())
     assert told is not None

@@ -13,6 +13,7 @@ from strategies import Published, releases
 
 from enumeration import AGE, ILL, SEX, written_release
 from one_round import attack as believe
+from thorough import THOROUGH
 from unveil import catalog
 from unveil.attackers import fixed_prior
 from unveil.attackers.posterior.contract import Chains, Unread, posterior
@@ -343,7 +344,7 @@ def test_large_groups(name: str) -> None:
     assert ("swaps" in belief.diagnostics.method) == (name not in ("background", "boosted", "random_worlds"))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40 if THOROUGH else 15)
 @given(releases(), st.data())
 def test_any_release(published: Published, data: st.DataObject) -> None:
     """Whatever was published and whoever is asked about: a distribution, or one clear line.

@@ -5,7 +5,6 @@ checksums, their sizes and their times. Some of each here, all of them in `make 
 """
 
 import hashlib
-import os
 import random
 import re
 import sys
@@ -17,12 +16,12 @@ from typing import Any
 import pytest
 from test_masking_members import PEOPLE
 
+from thorough import THOROUGH
 from unveil import catalog, cli
 from unveil.engine import Engine
 from unveil.formats.output import content_bytes, write_whole
 from unveil.formats.releases import release_files
 
-THOROUGH = os.environ.get("UNVEIL_THOROUGH") == "1"
 SMALL = 4096 if THOROUGH else 16
 SOME = None if THOROUGH else 40  # of the candidates that the files give
 SCHEMES = {  # one that draws of every member that can

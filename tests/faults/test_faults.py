@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-THOROUGH = os.environ.get("UNVEIL_THOROUGH") == "1"
+from thorough import THOROUGH
+
 KILLS = 200 if THOROUGH else 1  # a command, each in a process of its own
 SCHEMA = """version = 1
 confirmed = true

@@ -23,7 +23,7 @@ from spoilt import spoilt
 from tests.sheets import write_wanted_ods, write_wanted_xls, write_wanted_xlsb
 from unveil.formats.tables import READERS
 
-FEW = None if settings().max_examples > 1000 else 40
+FEW = None if settings().max_examples > 1000 else 12
 SECONDS = 150  # over what glass gives a small file by the clock
 OTHER_ENDINGS = {".pq", ".feather", ".xlsm"}  # of kinds that are here
 CHILD = """

@@ -1,6 +1,5 @@
 """`hierarchy auto` whatever a column is called and whatever stands for missing: what is written is used."""
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thorough import THOROUGH
 from unveil import cli
 from unveil.data.schema import read_schema
 from unveil.formats.tables import read_table
@@ -30,7 +30,7 @@ def run(*command: object) -> int:
     return int(str(stopped.value.code or 0))
 
 
-@settings(max_examples=15 if not os.environ.get("UNVEIL_THOROUGH") else 300)
+@settings(max_examples=15 if not THOROUGH else 300)
 @given(
     st.lists(NAMES, min_size=2, max_size=4, unique_by=lambda name: name.strip()),
     st.sampled_from(["k.A.", "?", "", "unknown"]),

@@ -5,15 +5,15 @@ Some here, and whatever is said of them in `make thorough`.
 
 import csv
 import json
-import os
 
 import numpy as np
 import pytest
 from test_cli import run
 from test_misread_earlier import QUICK, band
 
+from thorough import THOROUGH
+
 PEOPLE = 300
-THOROUGH = os.environ.get("UNVEIL_THOROUGH") == "1"
 KNOWN = 'role = "quasi-identifier"\nkind = "numeric"\ndomain = { from = 0, to = 99 }\n'
 
 

@@ -1,13 +1,13 @@
 """Whatever `anonymize --ledger` writes passes `audit --ledger`; what would not is refused."""
 
 import json
-import os
 
 import numpy as np
 import pytest
 from test_cli import run
 
-THOROUGH = os.environ.get("UNVEIL_THOROUGH") == "1"
+from thorough import THOROUGH
+
 FIRST = (
     "mondrian:k=4",
     "mondrian:k=4,l=2",

@@ -232,6 +232,6 @@ def run(folder: Path) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "build":
-        build(Path(sys.argv[2]), sys.argv[3:] or list(BOMBS))
+        build(Path(sys.argv[2]), sys.argv[3:])
     else:
         run(Path(sys.argv[2]))

@@ -1,11 +1,10 @@
 """Beliefs from several releases against enumeration of all worlds, written down without the product's code."""
 
-import os
-
 import numpy as np
 import pytest
 from small_releases import Plain, buckets, enumerated, intervals, known, random_plain
 
+from thorough import THOROUGH
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known, Targets
 from unveil.data.regions import Regions
@@ -15,7 +14,6 @@ from unveil.risk.composition import Overlap, ReleaseView, weave
 from unveil.risk.composition.elimination import exact_beliefs
 from unveil.risk.composition.propagation import propagate
 
-THOROUGH = os.environ.get("UNVEIL_THOROUGH") == "1"
 CASES, MOST = (4000, 8) if THOROUGH else (150, 6)
 
 

@@ -1,6 +1,5 @@
 """Every kind of release read together with every other, against the sum over all worlds."""
 
-import os
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
@@ -8,9 +7,10 @@ import numpy as np
 import pytest
 from kinds import KINDS, Kinds, attributes_of, changed, drawn_table, other_columns, pram_known, summed
 
+from thorough import THOROUGH
 from unveil.risk.composition import KnownPeople, Overlap, view_of, weave
 
-TIMES = 40 if os.environ.get("UNVEIL_THOROUGH") == "1" else 2
+TIMES = 40 if THOROUGH else 2
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations_with_replacement(KINDS, 2)))

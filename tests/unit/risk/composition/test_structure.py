@@ -1,18 +1,18 @@
 """Differencing, crossings and the sampled check, on tables worked by hand and against exact sums."""
 
-import os
 from itertools import combinations
 
 import numpy as np
 import pytest
 from small_releases import buckets, enumerated, intervals, known, random_plain
 
+from thorough import THOROUGH
 from unveil.engine import Engine
 from unveil.kernels.boxes import points_in_boxes
 from unveil.kernels.composition import alternate
 from unveil.risk.composition import ReleaseView, exposure_of, minimal_sets, sampled_check, weave
 
-CASES = 3000 if os.environ.get("UNVEIL_THOROUGH") == "1" else 120
+CASES = 3000 if THOROUGH else 120
 
 
 def woven(releases, x, codes, values):
