@@ -182,6 +182,8 @@ def _run() -> int:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # usage errors of the command line itself
             return _show(error)
         return _crashed(error)
+    if code == STOPPED:  # what Typer makes of Ctrl-C
+        say("unveil: stopped")
     return code if isinstance(code, int) else 0
 
 

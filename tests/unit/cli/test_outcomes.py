@@ -20,7 +20,7 @@ import typer
 from test_audit_cli import audit, folder  # noqa: F401  the fixture
 from test_cli import run
 
-from unveil import engine, report
+from unveil import __main__, engine, report
 from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
 from unveil.cli import app, main
@@ -390,6 +390,17 @@ def test_a_stopped_anonymizer_writes_nothing(
     code, _, err = run(*making, "-o", folder / "out.csv", capsys=capsys)
     assert (code, err.splitlines()[-1]) == (130, "unveil: stopped; no release was written")
     assert not (folder / "out.csv").exists()
+
+
+def test_ctrl_c_before_the_command_begins_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Imports take a second, in which somebody may see a wrong word in the command."""
+    monkeypatch.setattr("unveil.cli.main", lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "unveil: stopped\n"
 
 
 def test_signals_in_quick_succession_are_one_interruption() -> None:
