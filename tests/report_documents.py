@@ -83,8 +83,8 @@ def document(
             }
         )
     sentence = (
-        "Someone who knows only the population guesses 41% right; someone holding this file 58%; "
-        "212 people are at least twice as exposed."
+        "What this file teaches about people in general lets somebody who is not told who is in it guess 41% right. "
+        "Knowing that a person is in it makes that 58%; for 212 people the true value becomes at least twice as likely."
     )
     for finding in findings:
         if finding["limit"] and verdict in ("within", "no limit"):
@@ -135,18 +135,23 @@ def document(
             "readers": readers,
             "people": 2_000,
             "sampled_people": None,
+            "roles": {"quasi-identifier": [*quasi_identifiers], "sensitive": [*attributes]},
             "controls": None,
             "worst_attribute": {r: {a: 2_000 // len(attributes) for a in attributes} for r in releases},
             "dominance": [{"better": releases[0], "worse": releases[-1]}],
-            "dominance_text": f"{releases[0]} dominates {releases[-1]}: no risk is higher and no utility lower."[:200],
+            "dominance_text": (
+                f"{releases[0]} dominates {releases[-1]}: no risk and no utility is worse, and some is better."[:200]
+            ),
             "wp29": {r: _wp29() for r in releases},
             "not_tested": [
-                "Linking this release with other releases about the same people.",
-                "The attacker counts every table that fits the cells: a lower bound.",
-                "Attributes are independent given the sensitive value (naive Bayes): a lower bound.",
+                "Several releases of one table were not read together.",
+                "The attacker counts every table that fits the published cells, whatever made them. Someone who knows "
+                "how the release was made can rule tables out, and may learn more than these.",
+                "The learner takes attributes as independent given the sensitive value (naive Bayes). A richer model "
+                "may learn more.",
             ],
             "membership": {r: {"words": "Being in the table is sensitive."} for r in releases},
-            "remarks": ["ward is not published in anatomy-l4.csv."],
+            "remarks": ["anatomy-l4.csv does not publish ward."],
             "definitions": _definitions(findings),
         },
         "charts": charts,
@@ -451,7 +456,7 @@ def _wp29() -> dict[str, Any]:
             "baseline": None,
             "status": "measured",
             "finding": "singled_out",
-            "words": "Rows that nobody else shares their quasi-identifiers with.",
+            "words": "0.04% of the rows stand alone in their published cells.",
         },
         "linkability": {
             "value": None,
@@ -468,7 +473,8 @@ def _wp29() -> dict[str, Any]:
             "baseline": 0.41,
             "status": "measured",
             "finding": "bayesian.global_threat",
-            "words": "Sensitive values that the strongest attacker guesses right.",
+            "words": "The worst attacker guesses 58% of disease right; what the file teaches about people in general "
+            "gives 41%.",
         },
     }
 
@@ -477,7 +483,8 @@ def _definitions(findings: Sequence[dict[str, Any]]) -> dict[str, Any]:
     parts = {f["measure"] for f in findings}
     return {
         part: {
-            "words": "Share of people whose true value is the most believed one, ties shared.",
+            "words": "Share of people whose true value is the most believed value; with a value: among those who have "
+            "it.",
             "source": "Boreale, Corradi and Viscardi 2020, eq. 17",
             "page": f"docs/risk.md#{part}",
         }

@@ -32,13 +32,27 @@ report = "report.html"
 junit = "audit.xml"
 minutes = 2
 """
+# Seconds that a step may take on two cores with nothing else to do; docs/first-hour.md tells them.
+MOST = {
+    "pip install unveil": 90,
+    "unveil doctor": 3,
+    "unveil demo": 150,
+    "unveil schema": 5,
+    "unveil anonymize": 10,
+    "unveil audit": 20,
+}
+BUSY = float(os.environ.get("BUSY", "1"))  # how many times as long on a machine that does something else
 
 
 def step(what: str, command: Sequence[str | Path], *, codes: tuple[int, ...] = (0,), **options: object) -> str:
     """Run it, say how long it took, and end here if it fails."""
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
-    print(f"{time.monotonic() - start:7.1f} s  {what}", flush=True)
+    seconds = time.monotonic() - start
+    print(f"{seconds:7.1f} s  {what}", flush=True)
+    most = next((most for name, most in MOST.items() if what == name or what.startswith(f"{name} ")), None)
+    if most is not None and seconds > most * BUSY:
+        sys.exit(f"{what}: {seconds:.0f} s, where {most} are told; if the machine is busy: BUSY=2 make package")
     if done.returncode not in codes:
         sys.exit(f"{what}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     return str(done.stdout)

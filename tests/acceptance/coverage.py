@@ -1,8 +1,8 @@
 """How often the 95% interval of every statistic of beliefs that an audit prints holds the exact value.
 
-Beliefs are known exactly, four chains err around them: cell by cell, half of the cells with a tie (equal modes, a ratio
-of exactly 2, a belief of exactly 80%); person by person without any; or all together, as when two readings of a release
-have the same weight. A second part takes real chains on tables whose posterior is known.
+Beliefs are known exactly, four chains err around them: cell by cell or four cells at a time, many of them with a tie
+(equal modes, a ratio of exactly 2, a belief of exactly 80%); person by person without any; or all together, as when two
+readings of a release have the same weight. A second part takes real chains on tables whose posterior is known.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,6 +42,7 @@ class Coverage:
     width: float  # on average, of those that are finite
     best: float = np.nan  # how often the narrowest interval of one width for all trials holds that holds 95%
     best_width: float = np.nan  # its width, which nobody knows who has four chains
+    needed: float = np.nan  # how much of its width it would take to hold in 95%
 
     @property
     def met(self) -> bool:
@@ -84,7 +85,7 @@ def attribute() -> Attribute:
 
 
 def worlds() -> dict[str, World]:
-    """Four ways to err, with and without ties."""
+    """Five ways to err, with and without ties."""
     random = np.random.default_rng(4)
     cells, people = 24, 240
     of = np.repeat(np.arange(cells), people // cells)
@@ -116,6 +117,13 @@ def worlds() -> dict[str, World]:
         one, other = (source.normal(0, size, (many, VALUES)) for _ in range(2))
         return _possible(one, alone_low)[pair], _possible(other, alone)[pair]
 
+    both, both_low = alone.copy(), alone_low.copy()
+    both[:20], both_low[:20] = (0.4, 0.4, 0.15, 0.05), (0.2, 0.2, 0.3, 0.3)  # a tied mode at a ratio of 2
+
+    def in_fours(size: float, source: np.random.Generator) -> tuple[Floats, Floats]:
+        one, other = (np.repeat(source.normal(0, size, (many // 4, VALUES)), 4, axis=0) for _ in range(2))
+        return _possible(one, both_low)[pair], _possible(other, both)[pair]
+
     mirror = (wide + wide[:, ::-1]) / 2
     half = (narrow + narrow[:, ::-1]) / 2
 
@@ -126,6 +134,7 @@ def worlds() -> dict[str, World]:
     return {
         "cells with ties": World(tied_low[of], tied[of], truth, partial(by_cell, 0.006)),
         "many cells with ties": World(alone_low[pair], alone[pair], of_pairs, partial(by_pair, 0.01)),
+        "ties that err in fours": World(both_low[pair], both[pair], of_pairs, partial(in_fours, 0.01)),
         "people without ties": World(narrow, wide, true, partial(by_person, 0.006)),
         "two readings": World(half, mirror, true, partial(together, 0.02)),
     }
@@ -228,5 +237,8 @@ def _coverage(world: str, statistic: str, reader: str, right: float, found: list
     width = [w for e in found if np.isfinite(w := e.high - e.low)]
     off = np.abs([e.value - right for e in found])
     reach = float(np.quantile(off, LEAST, method="higher"))
+    side = np.array([e.high - e.value if e.value < right else e.value - e.low for e in found])
+    part = np.divide(off, side, out=np.where(off > 1e-9, np.inf, 0.0), where=side > 1e-9)
     own = float(np.mean(held)), float(np.mean(width or [np.inf]))
-    return Coverage(world, statistic, reader, len(found), *own, float(np.mean(off <= reach + 1e-12)), 2 * reach)
+    best = float(np.mean(off <= reach + 1e-12)), 2 * reach
+    return Coverage(world, statistic, reader, len(found), *own, *best, float(np.quantile(part, LEAST, method="higher")))

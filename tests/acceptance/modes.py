@@ -23,7 +23,7 @@ from unveil.attackers.posterior import contract
 from unveil.data.belief import Belief
 from unveil.engine import Engine
 
-SEEDS = 10
+SEEDS, SHAPE_SEEDS = 10, 2  # of each table; of each release of another shape, of which there are many
 RIGHT = 5.0  # standard errors
 LEARNING = ("hidden", "hidden_posterior", "hidden_terms", "questions", "integrated", "chain", "chain_facts", "flips")
 LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "contract", "fits")
@@ -42,6 +42,11 @@ TRIED = (
     *(f"attackers/posterior/{name}.py" for name in LEARNING),
     *(f"attackers/{name}.py" for name in ("learner", "bayesian")),
     *(f"kernels/{name}.py" for name in (*SWEEPS, "random")),
+)
+LINKED = (  # what releases without hidden links go through as well
+    *(f"attackers/posterior/linked{name}.py" for name in ("", "_posterior", "_support")),
+    *(f"attackers/posterior/{name}.py" for name in ("share_chains", "control", "partial_sums")),
+    *(f"kernels/{name}.py" for name in ("allotments", "shares", "wide_cells")),
 )
 
 
@@ -72,6 +77,23 @@ class Trial:
     def good(self) -> bool:
         """Converged and right."""
         return self.converged and not self.fooled
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some tables, and how they are run."""
+
+    name: str
+    file: str  # where runs are kept
+    tables: Mapping[str, Hidden | Shape]
+    seeds: int = SEEDS
+    chains_only: bool = False  # never by a grid
+    tried: tuple[str, ...] = TRIED  # the code
+
+    @property
+    def runs(self) -> int:
+        """How many there are in all."""
+        return len(self.tables) * self.seeds
 
 
 def stated(belief: Belief, exact: np.ndarray) -> tuple[float, float]:
@@ -109,9 +131,9 @@ def run(table: Hidden | Shape, seed: int, chains: Chains | None = None, *, probe
     return learn(*ask, None, None, begun if probed else ())[0]
 
 
-def small(table: Hidden) -> bool:
-    """Whether it has two parameters."""
-    return table.values == 2 and table.codes == (2,) and not table.withheld
+def _small(tables: Mapping[str, Hidden]) -> dict[str, Hidden | Shape]:
+    """Those with two parameters."""
+    return {n: t for n, t in tables.items() if t.values == 2 and t.codes == (2,) and not t.withheld}
 
 
 def everybody() -> dict[str, Hidden]:
@@ -124,11 +146,21 @@ def other_shapes() -> dict[str, Shape]:
     return {one.name: one for one in (*morning_shapes(), *sixteen_shapes(), *late_shapes(), *shapes())}
 
 
-def code_digest() -> str:
+def parts() -> list[Part]:
+    """Everything that is run."""
+    tables = everybody()
+    return [
+        Part("As the product does it", "product", tables),
+        Part("By chains where a grid would do", "chains", _small(tables), chains_only=True),
+        Part("Releases of other shapes", "shapes", other_shapes(), SHAPE_SEEDS, tried=TRIED + LINKED),
+    ]
+
+
+def code_digest(tried: Sequence[str] = TRIED) -> str:
     """Of what is tried, but for comments and docstrings: runs of other code do not count."""
     digest = hashlib.blake2b(digest_size=5)
     package = Path(unveil.__file__).parent
-    for path in sorted(package / name for name in TRIED):
+    for path in sorted(package / name for name in tried):
         tree = ast.parse(path.read_text())
         for node in ast.walk(tree):
             body = getattr(node, "body", None)
@@ -153,9 +185,9 @@ def without_grid() -> Iterator[None]:
         contract.integrated_posterior = before
 
 
-def kept_trials(kept: Path) -> dict[tuple[str, int, str], Trial]:
+def kept_trials(folder: Path, part: Part) -> dict[tuple[str, int, str], Trial]:
     """Runs of before, of the same code."""
-    found, code = {}, code_digest()
+    found, code, kept = {}, code_digest(part.tried), folder / f"{part.file}.jsonl"
     for line in kept.read_text().splitlines() if kept.exists() else ():
         facts = json.loads(line)
         if facts.get("code") == code:
@@ -178,33 +210,35 @@ def second_ways(kept: Path, most: float = MOST) -> dict[str, tuple[str, float]]:
     return {name: (how, apart) for name, (how, apart) in found.items()}
 
 
-def trials(
-    kept: Path, some: Mapping[str, Hidden | Shape], seeds: Sequence[int] = range(SEEDS), *, chains_only: bool = False
-) -> Iterator[Trial]:
-    """Every run of some tables, those of before from `kept`, to which new ones are added; `chains_only`: never by a
-    grid."""
-    done, code = kept_trials(kept), code_digest()
+def run_trials(folder: Path, some: Sequence[Part]) -> Iterator[Trial]:
+    """Every run that `folder` does not hold yet, which is added to it: a seed of everything, then the next seed."""
+    done = {part.file: kept_trials(folder, part) for part in some}
+    code = {part.file: code_digest(part.tried) for part in some}  # of what is loaded, whatever becomes of the files
     known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for seed in seeds:
-        for name, table in some.items():
-            if (name, seed, "bayesian") not in done:
+    for seed in range(max(part.seeds for part in some)):
+        for part in some:
+            for name, table in part.tables.items() if seed < part.seeds else ():
+                if (name, seed, "bayesian") in done[part.file]:
+                    continue
                 if name not in known:
                     known[name] = exact(table) if isinstance(table, Shape) else exact_beliefs(table)
-                begun = time.process_time()
-                with without_grid() if chains_only else nullcontext():
-                    found = run(table, seed, probed=True)
-                seconds = time.process_time() - begun
-                lines = []
-                for (reader, belief), truth in zip(found.items(), known[name], strict=True):
-                    judged = belief.diagnostics
-                    facts = {k: v for k, v in judged.facts.items() if isinstance(v, float) and "log_fit" not in k}
-                    alarm = str(judged.facts.get("alarm", ""))
-                    verdict = judged.method, judged.converged, judged.precise, *stated(belief, truth)
-                    one = Trial(name, table.rows, seed, reader, *verdict, alarm, seconds, facts, code)
-                    done[name, seed, reader] = one
-                    lines.append(json.dumps(asdict(one)) + "\n")
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                with kept.open("a") as file:
-                    file.writelines(lines)
-            yield done[name, seed, "learner"]
-            yield done[name, seed, "bayesian"]
+                found = _trial(part, name, seed, known[name], code[part.file])
+                folder.mkdir(parents=True, exist_ok=True)
+                with (folder / f"{part.file}.jsonl").open("a") as file:
+                    file.writelines(json.dumps(asdict(one)) + "\n" for one in found)
+                yield from found
+
+
+def _trial(part: Part, name: str, seed: int, exact: tuple[np.ndarray, np.ndarray], code: str) -> list[Trial]:
+    """One run, of learner and attacker."""
+    table, begun = part.tables[name], time.process_time()
+    with without_grid() if part.chains_only else nullcontext():
+        found = run(table, seed, probed=True)
+    seconds, trials = time.process_time() - begun, []
+    for (reader, belief), truth in zip(found.items(), exact, strict=True):
+        judged = belief.diagnostics
+        facts = {k: v for k, v in judged.facts.items() if isinstance(v, float) and "log_fit" not in k}
+        alarm = str(judged.facts.get("alarm", ""))
+        verdict = judged.method, judged.converged, judged.precise, *stated(belief, truth)
+        trials.append(Trial(name, table.rows, seed, reader, *verdict, alarm, seconds, facts, code))
+    return trials

@@ -251,3 +251,12 @@ def test_anchors_are_there() -> None:
     for name, record in measures().items():
         target, _, anchor = record.page.partition("#")
         assert not anchor or anchor in anchors(ROOT / target), f"{name} → {record.page}"
+
+
+def test_the_times_of_the_first_steps_are_those_that_make_package_holds() -> None:
+    from tests.stranger import MOST
+
+    told = re.findall(
+        r"^\| `((?:pip|unveil) [a-z ]+)` \| (\d+) \|$", (ROOT / "docs" / "first-hour.md").read_text(), re.MULTILINE
+    )
+    assert {name: int(seconds) for name, seconds in told} == MOST

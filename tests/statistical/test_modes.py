@@ -12,7 +12,7 @@ from thorough import THOROUGH, chosen
 from unveil.attackers import Chains, learn
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
-from unveil.attackers.posterior import tempering
+from unveil.attackers.posterior import chain_facts, tempering
 from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.flips import Flip, linked_flips
 from unveil.attackers.posterior.hidden import HiddenModel
@@ -227,7 +227,29 @@ def test_readings_say_what_each_would_say() -> None:
     assert first.probability == pytest.approx(second.probability[:, ::-1], abs=0.05)
     said = str(found[""].diagnostics.facts["readings"])
     assert said.startswith("two readings of the release fit, one with 5")
-    assert "another value for 100%" in said
+    assert "different values for 100%" in said
+
+
+def test_three_readings_are_three() -> None:
+    """Which of three values is the odd one: three modes, of which no single cut parts the narrow from the wide."""
+    table = next(one for one in blind_tables() if one.name == "odd one of three, 180 rows")
+    release = table.release()
+    both = {"": (Bayesian(), table.targets(release))}
+    found, learned = learn(release, len(table.codes), table.prior(release), Engine(seed=1), QUICK, both)
+    readings = learned.readings(both[""][1])  # type: ignore[attr-defined]
+    assert [one.weight for one in readings] == pytest.approx([1 / 3] * 3, abs=0.12)
+    assert str(found[""].diagnostics.facts["readings"]).startswith("three readings of the release fit, one with 3")
+    assert len({tuple(one.probability.argmax(axis=1)) for one in readings}) == 3
+
+
+@pytest.mark.parametrize(("middles", "parts"), [((0,), 1), ((-4, 4), 2), ((-4, 0, 4), 3), ((-9, -3, 3, 9), 4)])
+def test_points_part_where_none_lie(middles: tuple[int, ...], parts: int) -> None:
+    """Modes in a row: neither gap alone leaves parts that are narrow beside it."""
+    random, found = np.random.default_rng(2), 0
+    for _ in range(20):
+        points = np.concatenate([random.normal((at, 0, 0), 0.5, (100, 3)) for at in middles])
+        found += len(chain_facts._parts(points, np.arange(len(points)), len(points) // 50)) == parts
+    assert found == 20
 
 
 def test_values_that_never_trade_places_are_an_alarm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
+from unveil.attackers.posterior.chain_facts import count_of
 from unveil.attackers.posterior.contract import Chains, Posterior
 from unveil.attackers.posterior.convergence import FAR
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
@@ -334,13 +335,17 @@ def _readings(learned: Any, people: Targets, truth: NDArray[np.integer], placed:
     """Which readings of the release fit it, and how often each would be right."""
     some = np.flatnonzero(placed)
     found = learned.readings(people.take(some))
-    weights = " and ".join(f"{reading.weight:.1%}" for reading in found)
+    *weights, last = (f"{reading.weight:.1%}" for reading in found)
     right = [risk.global_threat(Belief(reading.probability), truth[some]).value for reading in found]
-    one, *others = (f"{share:.0%}" for share in right)
-    return (
-        f"two readings of the release fit it, with {weights} of the posterior: one is right about {one} of the people, "
-        f"the other about {' and '.join(others)}; what is believed here is the average of both"
-    )
+    *most, least = (f"{share:.0%}" for share in right)
+    each = f"they are right about {', '.join(most)} and {least} of the people; what is believed here is their average"
+    if len(found) == 2:
+        each = (
+            f"one is right about {most[0]} of the people, the other about {least}; what is believed here is the "
+            "average of both"
+        )
+    shares = f"{', '.join(weights)} and {last}"
+    return f"{count_of(found)} readings of the release fit it, with {shares} of the posterior: {each}"
 
 
 def _saying(belief: Belief, readings: str) -> Belief:

@@ -169,7 +169,7 @@ def title_of(finding: FindingId) -> str:
         return found.title
     words = statistic.removeprefix("value:").replace("_", " ")
     every = "" if statistic.startswith("value:") else found.titles.get("*", "")
-    return found.titles.get(statistic) or every.format(words) or f"{found.title}, {words}"
+    return found.titles.get(statistic) or every.format(words) or f"{found.title} · {words}"
 
 
 def definitions_of(findings: Iterable[Finding]) -> dict[str, dict[str, str]]:

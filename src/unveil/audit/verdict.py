@@ -302,7 +302,7 @@ class _Judged:
             return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")
         if verdict == "inconclusive":
             open_ones = [f for f in findings if f.verdict == "inconclusive"]
-            names = ", ".join(dict.fromkeys(title_of(f) for f in open_ones[:3]))
+            names = "; ".join(dict.fromkeys(title_of(f) for f in open_ones[:3]))
             why = "" if reason is None else f" {reason}"
             return KindVerdict(**place, verdict="inconclusive", sentence=f"Not known well enough: {names}.{why}")
         return KindVerdict(

@@ -176,7 +176,7 @@ def ids_grid(
         for attribute in attributes:
             cells = (value_cell(places.get((id, attribute, r)), baseline=baseline) for r in names.releases)
             named = attribute and not apart and len(attributes) > 1
-            first = title_cell(parse_id(id), f", {label(attribute)}" if named else "")
+            first = title_cell(parse_id(id), f" · {label(attribute)}" if named else "")
             rows.append((first, *((Cell(label(attribute or "–")),) if apart else ()), *cells))
     head = (Cell("Measure"), *((Cell("Of"),) if apart else ()), *releases_head(names, alone))
     return [Grid(title, head, merged(rows, [0]), fixed=1 + apart)] if rows else []

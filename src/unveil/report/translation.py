@@ -23,67 +23,81 @@ SIGNS = {"en": (".", ","), "de": (",", "."), "fr": (",", "\u202f")}  # of decima
 Words = Callable[[str], str]
 _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])|(?<![\w.])\d+\.\d+(?![\w.])")
 _FIGURE = re.compile(r"[\s×<>≤≥–−+()%-]*(?:\d[\d.,]*[\s×<>≤≥–−+()%-]*)+(?:points)?\s*")
-_APART = (". ", "; ", " · ", ": ", ", ")  # where a text is taken apart; at the last two only if all parts are known
+_COUNTS = ("n", "m", "k", "all", "value")  # names that stand for a number, with what may stand beside it
+_COUNT = (
+    r"(?:(?:fewer than|at least|at most|under|over|about) )?"
+    r"(?:[×<>≤≥–−-]?\.?\d[\d.,]*(?:%| points)?(?: to \d[\d.,]*%?)?|×?∞|unknown)"
+)
+_APART = (" · ", ". ", "; ", ": ", ", ")  # where a text is taken apart; at the last two only if all parts are known
+_JOINED = {("fr", "; "): "\u00a0; ", ("fr", ": "): "\u00a0: "}
+_NOTHING: frozenset[str] = frozenset()
 
 
 def words_of(document: Document, language: str) -> Words:
-    """What translates the texts of a document's report; names of its columns and files stay as they are."""
+    """What translates the texts of a document's report; names of its columns, files and values stay as they are."""
     kept = {document.settings.get("original"), *document.settings.get("releases", ())}
     kept |= {finding.attribute for finding in document.findings}
+    kept |= {(finding.statistic or "").removeprefix("value:") for finding in document.findings if finding.reader}
     kept |= {name for names in document.diagnostics.get("roles", {}).values() for name in names}
-    return lambda text: text if text in kept else translated(text, language)
+    held = frozenset(filter(None, kept))
+    return lambda text: translated(text, language, held)
 
 
 @lru_cache(20_000)
-def translated(text: str, language: str) -> str:
-    """A text in a language; in English if the catalogue does not have it."""
-    if language == "en" or not text:
+def translated(text: str, language: str, kept: frozenset[str] = _NOTHING) -> str:
+    """A text in a language; in English if the catalogue does not have it, as are `kept` names."""
+    if language == "en" or not text or text in kept:
         return text
     if _FIGURE.fullmatch(text):
         return _figures(text, language).replace("points", _phrases(language)[0].get("points", "points"))
-    whole = _whole(text, language)
+    whole = _whole(text, language, kept)
     if whole is not None:
         return whole
     for apart in _APART:
         parts = text.split(apart)
         if len(parts) > 1:
-            found = [translated(part, language) for part in parts]
+            found = [translated(part, language, kept) for part in parts]
             changed = [new != old for new, old in zip(found, parts, strict=True)]
             if all(changed) or (any(changed) and apart in _APART[:3]):
-                return apart.join(found)
+                return _JOINED.get((language, apart), apart).join(found)
     return text
 
 
-def _whole(text: str, language: str) -> str | None:
+def _whole(text: str, language: str, kept: frozenset[str]) -> str | None:
     """By one phrase; with or without the sign at its end, a capital at its beginning and a sign before it."""
     exact, patterns = _phrases(language)
     if text in exact:
         return exact[text]
     if text[:2] in ("✓ ", "✕ ", "? ", "– ") and text[2:] in exact:
         return text[:2] + exact[text[2:]]
+    if text[-1:] in (".", ",", ";") and (found := _whole(text[:-1], language, kept)) is not None:
+        return found + text[-1]
     for first in (text.partition(" ")[0], ""):
-        for pattern, phrase in patterns.get(first, ()):
-            if match := pattern.fullmatch(text):
-                values = {
-                    name: translated(part, language) if name.isupper() else _figures(part, language)
-                    for name, part in match.groupdict().items()
-                }
-                return phrase.format(**values)
-    for end in (".", ",", ";"):
-        if text.endswith(end) and (found := _whole(text[: -len(end)], language)) is not None:
-            return found + end
-    small = text[0].lower() + text[1:]
-    if small != text and small in exact:
-        return exact[small][0].upper() + exact[small][1:]
+        for said, pattern, phrase in patterns.get(first, ()):
+            if all(part in text for part in said) and (match := _compiled(pattern).fullmatch(text)):
+                return phrase.format(**{n: _part(n, part, language, kept) for n, part in match.groupdict().items()})
+    small = text[:1].lower() + text[1:]
+    if small != text and (found := _whole(small, language, kept)) is not None:
+        return found[0].upper() + found[1:]
     return None
 
 
+def _part(name: str, text: str, language: str, kept: frozenset[str]) -> str:
+    """What stands for a name: kept, translated, or of a {LIST} each by itself."""
+    if name == "LIST" and text not in kept:
+        parts = re.split("(, | and )", text)
+        return "".join(
+            _phrases(language)[0].get(p, p) if i % 2 else translated(p, language, kept) for i, p in enumerate(parts)
+        )
+    return translated(text, language, kept) if name.isupper() or name in _COUNTS else _figures(text, language)
+
+
 @cache
-def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[re.Pattern[str], str]]]]:
-    """Phrases that stand for themselves, and patterns by their first word, "" if that is a name."""
+def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[list[str], str, str]]]]:
+    """Phrases that stand for themselves, and patterns with what they say by their first word, "" if that is a name."""
     content = tomllib.loads(files("unveil.report").joinpath("languages", f"{language}.toml").read_text("utf-8"))
     exact: dict[str, str] = {}
-    patterns: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    patterns: dict[str, list[tuple[list[str], str, str]]] = {}
     for text, phrase in content.items():
         if "{" not in text:
             exact[text] = phrase
@@ -91,17 +105,25 @@ def _phrases(language: str) -> tuple[dict[str, str], dict[str, list[tuple[re.Pat
         parts = re.split(r"\{(\w+)\}", text)
         made = "".join(_place(p, parts.index(p) < i) if i % 2 else re.escape(p) for i, p in enumerate(parts))
         first = text.partition(" ")[0]
-        patterns.setdefault("" if "{" in first else first, []).append((re.compile(made, re.DOTALL), phrase))
+        patterns.setdefault("" if "{" in first else first, []).append((parts[::2], made, phrase))
     for found in patterns.values():  # what says most is tried first
-        found.sort(key=lambda one: -len(one[0].pattern))
+        found.sort(key=lambda one: -sum(map(len, one[0])))
     return exact, patterns
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Of most patterns no page has the text."""
+    return re.compile(pattern, re.DOTALL)
+
+
 def _place(name: str, again: bool) -> str:
-    """What stands for a name: nothing that ends a sentence; of several ({names}) also what parts them."""
+    """What stands for a name: a number, or nothing that ends a sentence; of several ({names}) also what parts them."""
     if again:
         return f"(?P={name})"
-    return f"(?P<{name}>(?:(?!\\. {'' if name.endswith('s') else '|; '}).)+?)"
+    if name in _COUNTS:
+        return f"(?P<{name}>{_COUNT})"
+    return f"(?P<{name}>(?:(?!\\. {'' if name.lower().endswith('s') else '|; '}).)+?)"
 
 
 def _figures(text: str, language: str) -> str:

@@ -92,8 +92,13 @@ def _of_columns(each: Callable[..., Floats], columns: NDArray[np.integer] | None
 
 def _over(each: Callable[..., Floats], over: Callable[[Floats], float], arrays: Sequence[Floats]) -> float:
     """Over the people who count."""
-    now = np.asarray(each(*arrays), dtype=np.float64)
+    now = _rows(each(*arrays)).min(axis=0)
     return float(over(now[~np.isnan(now)]))
+
+
+def _rows(numbers: Floats) -> Floats:
+    """(conditions, people) of one condition or of several, all of which must hold."""
+    return np.atleast_2d(np.asarray(numbers, dtype=np.float64))
 
 
 def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Sequence[int], chain: int) -> float:
@@ -149,24 +154,26 @@ def stepped(
     on one side of the threshold, and can be taken for the other by errors of one sign only, half of all. A guess
     between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change little by little, but for
     people who may not count at all, and `ordered` if each is the largest of several: of some values, if `columns` says
-    which, and `each` gets those alone.
+    which, and `each` gets those alone. It may give several conditions of each person, (conditions, people), all of
+    which must hold: whoever is on the threshold of two may be moved over each by another error.
     """
     assert columns is None or ordered
     if refits := _refitted(beliefs):
         rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most, columns=columns)
         some = partial(_of_columns, each, columns)
         return _over_refits(lambda *arrays: _over(some, over, arrays), rest, beliefs, refits, least, most)
-    at = np.asarray(_of_columns(each, columns, *(b.probability for b in beliefs)), dtype=np.float64)
+    now = _rows(_of_columns(each, columns, *(b.probability for b in beliefs)))
+    at = now.min(axis=0)
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
     share = over is np.mean and not (drawn or ordered) and bool(((at == 0) | (at == 1)).all())
-    ends = _ends(each, at, beliefs, over, RARE if share else LEVEL, columns)
+    ends = _ends(each, now, beliefs, over, RARE if share else LEVEL, columns)
     few, beyond = share and ends.kinds < MOST_APART, 0.0
     if few or (ends.kinds > 1 and not (drawn or ordered)):
         level = 1 - (1 - (2 * LEVEL if few else LEVEL)) ** (1 / min(ends.kinds, MOST_APART))
         beyond = _beyond(ends, level) / len(at) if share and not few else 0.0
-        ends = _ends(each, at, beliefs, over, level)
+        ends = _ends(each, now, beliefs, over, level)
     by_ratio = least == 0 and most == np.inf
     if ranked and not any(_apart(b) for b in beliefs):
         low, high = _ranked(each, at, ends, beliefs, over, by_ratio=by_ratio)
@@ -296,7 +303,7 @@ def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple
 
 
 def estimated_share(measure: Callable[..., Any], *beliefs: Belief) -> Estimate:
-    """The share of people of whom something holds."""
+    """The share of people of whom something holds, or all of several conditions (conditions, people)."""
     return stepped(measure, *beliefs, least=0.0, most=1.0)
 
 
@@ -307,38 +314,47 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    apart: int  # people of whom it is not known on which side they are
-    kinds: int  # of them
+    kinds: int  # of people of whom it is not known on which side they are, by every condition
+    of_kind: float  # people of a kind
     together: list[float]  # the measure where all err alike
 
 
 def _ends(
     each: Callable[..., Floats],
-    at: Floats,
+    at: Floats,  # (conditions, people)
     beliefs: Sequence[Belief],
     over: Callable[[Floats], float],
     level: float,
     columns: NDArray[np.integer] | None = None,
 ) -> Ends:
-    low, high, counts, together = at.copy(), at.copy(), ~np.isnan(at), []
+    lows, highs, counts, together = at.copy(), at.copy(), ~np.isnan(at).any(axis=0), []
     for moving in _together(beliefs):
         for arrays in _shifts(beliefs, moving, level, columns):
-            now = np.asarray(each(*arrays), dtype=np.float64)
-            there = ~np.isnan(now)
-            low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
-            together.append(float(over(now[there])))
-    apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
-    rows = [b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at)]
-    kinds = len(np.unique(np.hstack(rows), axis=0)) if len(apart) and rows else 1
-    return Ends(low, high, counts, len(apart), kinds * max(len(apart) // MOST_COMPARED, 1), together)
+            now = _rows(each(*arrays))
+            there = ~np.isnan(now).any(axis=0)
+            lows, highs, counts = np.fmin(lows, now), np.fmax(highs, now), counts & there
+            together.append(float(over(now.min(axis=0)[there])))
+    low, high = lows.min(axis=0), highs.min(axis=0)
+    apart = (low < high) | (~counts & ~np.isnan(low))
+    by_condition = [apart & (down < up) for down, up in zip(lows, highs, strict=True)] if len(lows) > 1 else [apart]
+    comparable = [b for b in beliefs if len(b.probability) == len(low)]
+    kinds = [_kinds(comparable, np.flatnonzero(some)) for some in by_condition]
+    of_kind = float(apart.sum()) / max(*kinds, 1)
+    return Ends(low, high, np.asarray(counts), max(sum(kinds), 1), of_kind, together)
+
+
+def _kinds(beliefs: Sequence[Belief], people: NDArray[np.integer]) -> int:
+    """Of how many kinds they are: of whom different things are believed."""
+    rows = [b.probability[people[:MOST_COMPARED]] for b in beliefs]
+    found = len(np.unique(np.hstack(rows), axis=0)) if len(people) and rows else 0
+    return found * max(len(people) // MOST_COMPARED, 1)
 
 
 def _beyond(ends: Ends, level: float) -> float:
-    """People who err further than an error of this level reaches, to one side: of many kinds a few may, as rare events
-    do."""
-    from scipy.special import pdtrik
-
-    return math.ceil(float(pdtrik(1 - LEVEL, ends.kinds * level / 2))) * ends.apart / ends.kinds
+    """People who err further than an error of this level reaches, to one side: of many kinds some may. People who share
+    a code err in pairs or fours, and four chains do not tell: but however kinds depend on each other, n times as many
+    as expected come with a chance of at most 1 / n (Markov)."""
+    return (math.ceil(ends.kinds * level / 2 / LEVEL) - 1) * ends.of_kind
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:

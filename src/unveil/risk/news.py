@@ -131,10 +131,17 @@ def raised(attacker: Belief, learner: Belief, truth: NDArray[np.integer], share:
     The attacker's odds must be twice the learner's: what anybody may learn in general raises nobody in particular.
     """
     codes = _checked(attacker, truth, share)
-    return estimated_share(partial(raised_people, truth=codes, share=share, **how), attacker, learner)
+    return estimated_share(partial(_raised, truth=codes, share=share, **how), attacker, learner)
 
 
 def raised_people(
+    attacker: Floats, learner: Floats, truth: NDArray[np.integer], share: Floats, **how: Any
+) -> NDArray[np.bool_]:
+    """(people,) whose own value is believed so."""
+    return np.asarray(_raised(attacker, learner, truth, share, **how).all(axis=0))
+
+
+def _raised(
     attacker: Floats,
     learner: Floats,
     truth: NDArray[np.integer],
@@ -143,13 +150,13 @@ def raised_people(
     times: float = 10.0,
     harmless: Sequence[int] = (),
 ) -> NDArray[np.bool_]:
-    """(people,) whose own value is believed so."""
+    """(2, people) whether the belief is high enough, and whether it is beyond the learner's."""
     rows, own_share = np.arange(len(attacker)), share[truth]
     own, before = attacker[rows, truth], learner[rows, truth]
     news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
     gained = own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
     counts = ~np.isin(truth, list(harmless)) & (own_share < 1)
-    return np.asarray((own >= 0.25 - ROUNDING) & news & gained & counts)
+    return np.stack([(own >= 0.25 - ROUNDING) & news & counts, gained])
 
 
 def raised_of_value(

@@ -89,7 +89,11 @@ def relative_threat_share(attacker: Belief, learner: Belief, truth: Codes, *, at
     """Share of all people, threatened or not, with Ti of at least this (2: log2 Ti ≥ 1)."""
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    return estimated_share(lambda a, l: reaches(_relative(a, l, codes), at_least), attacker, learner)
+
+    def holds(a: Floats, l: Floats) -> Floats:
+        return np.stack([_threatened(a, codes), reaches(ratio(_of_truth(a, codes), _of_truth(l, codes)), at_least)])
+
+    return estimated_share(holds, attacker, learner)
 
 
 def relative_threat_skewness(attacker: Belief, learner: Belief, truth: Codes) -> Estimate:

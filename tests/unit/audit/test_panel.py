@@ -81,7 +81,7 @@ def test_who_is_asked_and_what_is_said_of_them() -> None:
     assert low <= min(rights) <= max(rights) <= high
     assert 0 < row["disagree"] <= 1
     page = render_page(found.document)
-    assert "The worst of the panel: s" in page
+    assert "The worst of the panel · s" in page
     assert "does not know" in page
     again = audited("together")
     assert again.document.diagnostics["panel"] == found.document.diagnostics["panel"]

@@ -2,16 +2,20 @@
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import altair
 import pytest
+from rich.console import Console
 
 from report_documents import CANARY, HOSTILE, document, external, hostile, many_subgroups, validated, without_original
 from unveil.errors import UsageError
-from unveil.report import render_page
+from unveil.report import junit, print_document, read_document, render_page, sarif
 
 ALL = {
     "plain": document(),
@@ -173,10 +177,10 @@ def test_the_officer_finds_what_was_asked_for() -> None:
     for words in (
         "controlled",
         "Regional health statistics office",
-        "Someone who knows only the population guesses 41% right",
+        "lets somebody who is not told who is in it guess 41% right",
         "Singling out",
         "not tested",
-        "(interval 57.9 – 58.7%; baseline 41.0%)",
+        "interval 57.9 – 58.7%; baseline 41.0% · ",
         "Prosecutor risk, the worst-off person",
         "Journalist risk",
         "Marketer risk",
@@ -249,3 +253,20 @@ def test_of_many_readers_the_worst_is_held_against_a_limit_and_the_others_are_fo
     assert "panel:count=59" in above.split('id="limits"')[1]
     assert "panel:count=58" not in above.split('id="limits"')[1]
     assert all(f"panel:count={n}" in below for n in range(60))
+
+
+def test_a_document_of_an_earlier_program_is_still_read() -> None:
+    """The oldest audit of version 2: what was added since is not in it, and its verdict is told as it was."""
+    golden = Path(__file__).parents[2] / "golden" / "earlier-audit-2.json"
+    made = json.loads(golden.read_text(encoding="utf-8"))
+    assert not {"judgement", "panel", "roles"} & set(made["diagnostics"])
+    read = read_document(made)
+    for language, verdict in {"en": "A limit is exceeded", "de": "Eine Grenze ist überschritten"}.items():
+        assert verdict in render_page(read, language)
+    printed = StringIO()
+    print_document(read, Console(file=printed, width=100), verbose=True)
+    assert "2 of 2 comparisons with the limits failed." in printed.getvalue()
+    assert ET.fromstring(junit(read)).findall(".//failure")
+    assert json.loads(sarif(read))["runs"][0]["results"]
+    with pytest.raises(UsageError, match=r"^not a document of unveil: version: "):
+        read_document({**made, "version": 1})

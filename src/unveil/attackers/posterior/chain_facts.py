@@ -13,12 +13,13 @@ from unveil.attackers.posterior.hidden_terms import chances
 from unveil.engine import Engine
 from unveil.kernels import matching
 
-__all__ = ["Reading", "chain_facts", "log_fit", "log_prior", "middle", "parted", "readings_in_words"]
+__all__ = ["Reading", "chain_facts", "count_of", "log_fit", "log_prior", "middle", "parted", "readings_in_words"]
 
 MOST_STATES = 200  # of a chain, whose rows are looked at
 MOST_ROWS = 2000
 LEAST_STATES = 50
 APART = 4.0  # standard deviations between two readings
+MOST_CUTS = 3  # at a time
 MOST_READ = 200  # states of a reading
 NODES, ROUNDS = 8, 20  # of the path along which the fit of large groups is added up
 
@@ -34,33 +35,56 @@ class Reading:
 
 
 def parted(model: HiddenModel, states: Sequence[Draw]) -> list[tuple[float, list[Draw]]]:
-    """States parted in two where they lie furthest apart, with their shares; all in one part if the two touch."""
+    """States that lie apart from all others, with their shares, the largest part first; one part if all touch."""
     columns = np.repeat(model.matched, np.diff(model.layout.place))
     points = np.stack([state.theta.flat[columns] for state in states])
-    axis = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2][0]
-    along = (points - points.mean(axis=0)) @ axis
-    order = np.argsort(along, kind="stable")
-    along, few = along[order], max(len(states) // 50, 1)
-    gaps = np.diff(along)[few - 1 : len(along) - few]
-    cut = int(gaps.argmax()) + few if len(gaps) else 0
-    spread = max(along[:cut].std(), along[cut:].std()) if cut else np.inf
-    apart = cut and along[cut:].mean() - along[:cut].mean() > APART * spread
-    parts = [order[:cut], order[cut:]] if apart else [order]
+    parts = _parts(points, np.arange(len(states)), max(len(states) // 50, 1))
     found = [(len(part) / len(states), [states[i] for i in part[:MOST_READ].tolist()]) for part in parts]
     return sorted(found, key=lambda one: -one[0])
+
+
+def _parts(points: Floats, which: NDArray[np.intp], few: int) -> list[NDArray[np.intp]]:
+    """Some points parted where they lie furthest apart, and their parts likewise. `few`: in each at least.
+
+    Three modes in a row are two gaps: neither alone leaves parts that are narrow beside it.
+    """
+    if len(which) < 2 * few:
+        return [which]
+    here = points[which] - points[which].mean(axis=0)
+    along = here @ np.linalg.svd(here, full_matrices=False)[2][0]
+    order = np.argsort(along, kind="stable")
+    cuts: list[int] = []
+    for cut in (np.argsort(-np.diff(along[order]), kind="stable") + 1).tolist():
+        if min(abs(cut - other) for other in (0, len(order), *cuts)) < few:
+            continue
+        cuts.append(cut)
+        several = np.split(order, sorted(cuts))
+        middle, spread = (np.array([of(along[part]) for part in several]) for of in (np.mean, np.std))
+        if (np.diff(middle) > APART * np.maximum(spread[:-1], spread[1:])).all():
+            return [part for some in several for part in _parts(points, which[some], few)]
+        if len(cuts) == MOST_CUTS:
+            break
+    return [which]
+
+
+def count_of(found: Sequence[Reading]) -> str:
+    """How many readings, in words."""
+    words = ("no", "one", "two", "three", "four", "five", "six")
+    return words[len(found)] if len(found) < len(words) else str(len(found))
 
 
 def readings_in_words(found: Sequence[Reading]) -> str:
     """Whether several readings of the release fit, and what each would say."""
     if len(found) < 2:
         return ""
-    one, other = found[0], found[1]
-    differ = float((one.probability.argmax(axis=1) != other.probability.argmax(axis=1)).mean())
+    named = np.stack([reading.probability.argmax(axis=1) for reading in found])
+    differ = float((named != named[0]).any(axis=0).mean())
     sure = " and ".join(f"{reading.probability.max(axis=1).mean():.0%}" for reading in found)
+    weights = ", ".join(f"one with {reading.weight:.1%}" for reading in found[1:])
     return (
-        f"two readings of the release fit, one with {one.weight:.1%} of the posterior, one with {other.weight:.1%}; "
-        f"they name another value for {differ:.0%} of the kinds of people asked about, and are {sure} sure on average; "
-        "what is believed is the average of both"
+        f"{count_of(found)} readings of the release fit, one with {found[0].weight:.1%} of the posterior, {weights}; "
+        f"they name different values for {differ:.0%} of the kinds of people asked about, and are {sure} sure on "
+        "average; what is believed is their average"
     )
 
 

@@ -27,7 +27,7 @@ def background(document: Document, names: Names) -> list[Block]:
     blocks: list[Block] = []
     for row in document.diagnostics.get("background", ()):
         chart = document.charts.get(row["release"], {}).get(row["attribute"], {}).get("background")
-        small = f"in {names.of(row['release'])}" if names.several else ""
+        small = names.only(row["release"])
         words = row["words"] or f"Not measured: {row['reason']}."
         blocks.append(Heading(label(row["attribute"]), level=3, small=small))
         blocks.append(Paragraph(clean(" ".join(filter(None, (words, _method(row, names.least)))))))

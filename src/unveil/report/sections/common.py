@@ -222,7 +222,7 @@ def sentence_rows(document: Document, names: Names) -> list[tuple[str, str, str]
     """Release, what a sentence is about, and the sentence."""
     facts = document.diagnostics
     rows = [
-        (r, " in ".join(filter(None, (label(attribute), names.only(r)))), text)
+        (r, " · ".join(filter(None, (label(attribute), names.only(r)))), text)
         for r in names.releases
         for attribute, text in (
             *facts.get("sentence", {}).get(r, {}).items(),

@@ -29,9 +29,9 @@ def composition(document: Document, names: Names) -> list[Block]:
     for release, by_attribute in found.items():
         for attribute, facts in by_attribute.items():
             rows = tuple(_rows(document, release, attribute))
-            small = label(attribute) if not names.several else f"{names.of(release)}, {label(attribute)}"
+            place = filter(None, ("Alone and together", names.only(release), label(attribute)))
             head = (Cell(""), num("This release alone"), num("With what is already out"))
-            blocks += [Grid(f"Alone and together: {small}", head, rows)] if rows else []
+            blocks += [Grid(" · ".join(place), head, rows)] if rows else []
             blocks.append(Listing(tuple(_facts(facts)), "facts"))
             if sets := facts.get("minimal_sets"):
                 blocks.append(_sets(sets, complete=bool(facts.get("every_subset", True))))

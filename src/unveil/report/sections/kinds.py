@@ -57,7 +57,7 @@ def told_kinds(document: Document, names: Names, most: int = 3) -> tuple[tuple[s
     carried = sum(bool(row.get("where")) for _, row in open_ones)
     return tuple(
         (
-            f"{_called(row)}, {names.of(release)}" if names.several else _called(row),
+            f"{_called(row)} · {names.of(release)}" if names.several else _called(row),
             _told(row, 100 if carried < 2 else 0),
         )
         for release, row in open_ones
@@ -77,7 +77,8 @@ def _told(row: Mapping[str, Any], most: int) -> str:
 
 def _small(row: Mapping[str, Any]) -> str:
     command = row.get("command") or ""
-    return " ".join(filter(None, (_why(row), clean(row["fix"], 700), clean(f"Or: {command}" if command else "", 400))))
+    said = " ".join(filter(None, (_why(row), clean(row["fix"], 700))))
+    return " · ".join(filter(None, (said, clean(f"Or: {command}" if command else "", 400))))
 
 
 def _why(row: Mapping[str, Any], most: int = 400) -> str:

@@ -71,7 +71,7 @@ def membership_charts(document: Document, names: Names) -> list[Block]:
     titles = {"degree": "by matching groups", "frequency": "by frequency", "nearest": "by the nearest row"}
     for release in names.releases:
         charts = document.charts.get(release, {}).get("", {}).get("membership") or {}
-        of = f": {names.of(release)}" if names.several else ""
+        of = f" · {names.of(release)}" if names.several else ""
         if "bands" in charts:
             found.append(_bands(charts["bands"], names.least, of))
         if "degrees" in charts:

@@ -23,7 +23,7 @@ def panel(document: Document, names: Names) -> list[Block]:
     blocks: list[Block] = []
     for facts in found:
         place = [names.only(facts["release"]), label(facts["attribute"])]
-        title = f"The worst of the panel: {', '.join(filter(None, place))}"
+        title = " · ".join(filter(None, ("The worst of the panel", *place)))
         rows = tuple(_rows(facts))
         head = (Cell("Differs in"), Cell("Reader"), num("Guesses right"), num("80% sure of"), num("Distance"))
         blocks += [Grid(title, head, rows, fixed=2)] if rows else []
@@ -42,7 +42,7 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
         if facts["worst"].get(member["kind"]) == member["reader"]:
             many = of_kind[member["kind"]]
             small = f"the worst of {many}" if many > 1 else ""
-            who = Cell(clean(member["words"], 200), f"as {reader_name(member['attacker'])}")
+            who = Cell(clean(member["words"], 200), reader_name(member["attacker"]))
             shares = (num(_share(member["right"])), num(_share(member["disclosed"])), num(f"{member['distance']:.3f}"))
             yield (Cell(label(member["kind"]), small), who, *shares)
 

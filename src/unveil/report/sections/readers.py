@@ -66,7 +66,7 @@ def _criterion(entry: Mapping[str, Any], names: Names) -> list[Cell]:
     if not names.several:
         return [Cell(value, error, f"num {kind}"), num(base or "–"), Cell(words or "–")]
     numbers = "; ".join(filter(None, (error and f"interval {error}", base and f"baseline {base}")))
-    return [Cell(value, " ".join(filter(None, (numbers and f"({numbers})", words))), kind)]
+    return [Cell(value, " · ".join(filter(None, (numbers, words))), kind)]
 
 
 def who(document: Document, names: Names) -> list[Block]:
@@ -186,8 +186,8 @@ def overlays(document: Document, names: Names) -> list[Block]:
     charts, found = document.charts, []
     for attribute in dict.fromkeys(a for r in names.releases for a in charts.get(r, {}) if a):
         for key, draw, title in (
-            ("relative_threat", relative_threat, "Relative threat: {}, {}"),
-            ("calibration", calibration, "How sure and how right: {}, {}"),
+            ("relative_threat", relative_threat, "Relative threat · {} · {}"),
+            ("calibration", calibration, "How sure and how right · {} · {}"),
         ):
             for reader in names.readers:
                 series = {
@@ -217,7 +217,7 @@ def places(document: Document, names: Names) -> list[Block]:
 def _place(document: Document, names: Names, release: str, attribute: str, number: int, of: int) -> list[Block]:
     charts, least = document.charts[release][attribute], names.least
     truth = document.settings.get("original") is not None
-    small = f"in {names.of(release)}" if names.several else ""
+    small = names.only(release)
     blocks: list[Block] = [Heading(label(attribute), small=small, id=f"section-{number}")]
     worst = document.diagnostics.get("worst_attribute", {}).get(release, {})
     if len(worst) > 1 and attribute in worst:
