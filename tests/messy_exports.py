@@ -1,7 +1,8 @@
-"""Made-up exports for people to read, as three offices send them. No person in them is real; the same every time.
+"""Made-up exports for people to read, as five offices send them. No person in them is real; the same every time.
 
 A French insurer's with title lines and a line of units, a Dutch school's with names in Dutch and Spanish remarks, an
-English payroll with two rows of names, currency signs, 3-Jan-2019 and a row of totals.
+English payroll with two rows of names, currency signs, 3-Jan-2019 and a row of totals, a Spanish emergency department's
+with F. Nac. and ICD-10 codes in two cases, and a Dutch practice's with commas between fields and within numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from datetime import date, timedelta
 
 import numpy as np
 
-__all__ = ["EXPORTS", "PEOPLE", "insurer_export", "payroll_export", "school_export"]
+__all__ = [
+    "EXPORTS",
+    "PEOPLE",
+    "emergency_export",
+    "insurer_export",
+    "payroll_export",
+    "practice_export",
+    "school_export",
+]
 
 _BRETONS = (
     "Kergoat LeBihan Tanguy Quéméner Guillerm Jézéquel Bourhis Cadoret Hascoët Kermarrec Nédélec Pennarun Salaün "
@@ -25,17 +34,31 @@ _STAFF_NAMES = (
     "Abernathy Birtwhistle Cholmondeley Dalrymple Entwistle Fotheringay Gathercole Hollingberry Inglethorpe Jellicoe "
     "Kirkbride Lovelock Micklethwait Nethercott Oglethorpe Postlethwaite"
 )
+_BASQUE_NAMES = (
+    "Aristegui Belloso Cabezuelo Escalante Galdeano Herraiz Ibarrola Jaurrieta Lizarralde Nogueruela Olazábal "
+    "Quintanilla Recalde Urrutikoetxea Valdivieso Zubizarreta"
+)
+_FRISIAN_NAMES = (
+    "Abbenhuis Brouwershaven Cuperus Dekkerink Feenstrasma Hartgerink Jongbloedt Lansinkveld Meijerhof Noordervliet "
+    "Quaedvlieg Schimmelpenn Uittenbogaard Wijngaerden Zandbergent"
+)
 _FIRST_NAMES = (
     "Maël Gwenaëlle Nolwenn Erwan Soazig Loïc Armelle Tugdual Rozenn Hervé,"
     "Sanne Lucía Íñigo Femke Joost Begoña Thijs Marieke Álvaro Itziar Floor,"
-    "Alfred Beatrice Clive Doris Edmund Florence Gerald Harriet Ivor Joyce Kenneth Lavinia"
+    "Alfred Beatrice Clive Doris Edmund Florence Gerald Harriet Ivor Joyce Kenneth Lavinia,"
+    "Iñaki Nuria Asunción Jordi Xoán Remedios Fermín Leire,"
+    "Anke Bram Carolien Dirk-Jan Eefje Fokke Geertruida Harm Jelmer"
 )
 _CARE = "geen dyslexie ADHD autismespectrum dyscalculie angststoornis epilepsie hoogbegaafd eetstoornis"
 _JOBS = "Clerk,Senior Clerk,Driver,Warehouse Operative,Engineer,Team Leader,Accountant,Nurse,Cook,Cleaner"
 _REASONS = "None,Cold / flu,Back pain,Stress,Surgery,Maternity related,Bereavement,Migraine,Depression"
-_BRETON, _PUPILS, _STAFF = (tuple(names.split()) for names in (_BRETONS, _PUPIL_NAMES, _STAFF_NAMES))
-_BRETON_FIRST, _PUPILS_FIRST, _STAFF_FIRST = (tuple(names.split()) for names in _FIRST_NAMES.split(","))
-PEOPLE = (*_BRETON, *_PUPILS, *_STAFF)
+_BRETON, _PUPILS, _STAFF, _BASQUES, _FRISIANS = (
+    tuple(names.split()) for names in (_BRETONS, _PUPIL_NAMES, _STAFF_NAMES, _BASQUE_NAMES, _FRISIAN_NAMES)
+)
+_BRETON_FIRST, _PUPILS_FIRST, _STAFF_FIRST, _BASQUE_FIRST, _FRISIAN_FIRST = (
+    tuple(names.split()) for names in _FIRST_NAMES.split(",")
+)
+PEOPLE = (*_BRETON, *_PUPILS, *_STAFF, *_BASQUES, *_FRISIANS)
 
 
 def insurer_export(rows: int = 6000) -> bytes:
@@ -174,6 +197,111 @@ def payroll_export(rows: int = 4000) -> bytes:
     return _file([*lines, f'Total,,,,,,,,,,"£{total:,.2f}",,,,,,'], "cp1252")
 
 
+def emergency_export(rows: int = 3000) -> bytes:
+    """Semicolons, Windows-1252, times of day, N/C and s/d, codes in both cases, amounts with € behind."""
+    draw = np.random.Generator(np.random.PCG64(4))
+    names = (
+        "NHC;Episodio;Apellido 1º;Apellido 2º;Nombre;DNI/NIE;F. Nac.;Sexo;C.P.;Población;Móvil;Correo-e;Aseguradora;"
+        "Fecha ingreso;Fecha alta;Servicio;Peso (kg);Importe;Estado civil;Dx principal (CIE-10);"
+        "Médico resp.;Anotaciones"
+    )
+    towns = [("Bilbao", 48001), ("Getxo", 48930), ("Durango", 48200), ("Eibar", 20600)]
+    wards = ["Urgencias", "Cirugía General", "Medicina Interna", "Traumatología", "Neumología"]
+    lines, codes = [names], _codes(150)
+    for row in range(rows):
+        name, other, first = _one(draw, _BASQUES), _one(draw, _BASQUES), _one(draw, _BASQUE_FIRST)
+        kind, (town, post) = _rank(draw, len(codes)), towns[min(int(draw.exponential(1.2)), 3)]
+        came = date(2020, 1, 1) + timedelta(days=int(draw.integers(1000)))
+        born = came - timedelta(days=int(365.25 * np.clip(draw.normal(30 + kind * 7 % 45, 14), 0, 98)))
+        left = came + timedelta(days=int(np.clip(draw.gamma(1.3, 4), 0, 70)))
+        number = int(draw.integers(10**7, 9 * 10**7))
+        sex = ("H", "M", "h", "Mujer")[draw.choice(4, p=[0.47, 0.5, 0.01, 0.02])]
+        remark = ("", "dolor desde ayer", f"hija {first} avisada", f"llamar a {name} {other}")[draw.integers(4)]
+        fields = [
+            str(700000 + row),
+            f"EP{came.year}-{draw.integers(16**5):05X}",
+            *(name, other, first),
+            f"{number}{'TRWAGMYFPDXBNJZSQVHLCKE'[number % 23]}",
+            f"{born:%d/%m/%Y}",
+            sex,
+            f"{post + int(draw.integers(9)):05d}",
+            (town, town.upper(), town + " ")[draw.choice(3, p=[0.9, 0.05, 0.05])],
+            f"6{draw.integers(10, 99)} {draw.integers(100, 999)} {draw.integers(100, 999)}",
+            f"{first}.{name}{draw.integers(99)}@correo.example".lower(),
+            ("Osakidetza", "IMQ", "Sanitas", "s/d")[draw.choice(4, p=[0.8, 0.1, 0.06, 0.04])],
+            f"{came:%d/%m/%Y} {draw.integers(24):02d}:{draw.integers(60):02d}",
+            f"{left:%d/%m/%Y}" if draw.random() > 0.03 else "N/C",
+            wards[kind % 5 if draw.random() < 0.7 else draw.integers(5)],
+            f"{draw.normal(74, 13):.1f}".replace(".", ",") if draw.random() > 0.08 else "N/C",
+            _continental(np.exp(draw.normal(7.4, 0.8))) + " €",
+            ("soltero/a", "casado/a", "viudo/a", "N/C")[draw.choice(4, p=[0.35, 0.5, 0.1, 0.05])],
+            codes[kind] if draw.random() > 0.1 else codes[kind].lower(),
+            ("Dra. ", "Dr. ")[draw.integers(2)] + _one(draw, _BASQUES),
+            remark,
+        ]
+        lines.append(";".join(fields))
+    return _file(lines, "cp1252")
+
+
+def practice_export(rows: int = 3000) -> bytes:
+    """Commas between fields and within quoted numbers, UTF-8 with its mark, onb. for missing, €  in front."""
+    draw = np.random.Generator(np.random.PCG64(5))
+    names = (
+        "Patiëntnr,BSN,Naam patiënt,Geb.dat.,Gesl.,Postcode,Woonplaats,Tel. thuis,E-mailadres,Verzekeraar,Polisnummer,"
+        "Datum opname,Datum ontslag,Afdeling,BMI,Kosten,Burgerlijke staat,Kinderen,Rookt,Diagnose (ICD-10),Huisarts,"
+        "Opmerkingen"
+    )
+    towns = [("Zwolle", 8011), ("Deventer", 7411), ("Kampen", 8261)]
+    wards = ["Interne", "Chirurgie", "Longziekten", "Neurologie"]
+    lines, codes = [names], _codes(120)
+    for row in range(rows):
+        name, other, first = _one(draw, _FRISIANS), _one(draw, _FRISIANS), _one(draw, _FRISIAN_FIRST)
+        kind, (town, post) = _rank(draw, len(codes)), towns[min(int(draw.exponential(1)), 2)]
+        came = date(2018, 6, 1) + timedelta(days=int(draw.integers(900)))
+        born = came - timedelta(days=int(365.25 * np.clip(draw.normal(35 + kind * 11 % 40, 15), 0, 99)))
+        left = came + timedelta(days=int(np.clip(draw.gamma(1.2, 4), 0, 60)))
+        remark = ("", f"partner dhr. {name} gebeld", f"mw. {other} (buurvrouw) heeft sleutel", "noten, pinda")
+        fields = [
+            f"P{row * 13 % 100000:06d}",
+            str(draw.integers(10**8, 9 * 10**8)),
+            f"{name}, {first[0]}. {('van de', 'de', '')[draw.integers(3)]}".strip(),
+            f"{born.day}-{born.month}-{born.year}",
+            ("m", "v", "M", "V", "onb.")[draw.choice(5, p=[0.47, 0.48, 0.02, 0.02, 0.01])],
+            f"{post + int(draw.integers(8))} {'ABCDEFGH'[draw.integers(8)]}{'JKLMN'[draw.integers(5)]}",
+            (town, town.lower(), town + " ")[draw.choice(3, p=[0.9, 0.05, 0.05])],
+            f"0{draw.integers(10, 99)}-{draw.integers(10**6, 9 * 10**6)}",
+            f"{first.lower()}{draw.integers(999)}@post.example",
+            ("VGZ", "CZ", "Menzis", "onb.")[draw.choice(4, p=[0.5, 0.3, 0.17, 0.03])],
+            str(draw.integers(10**9, 9 * 10**9)),
+            f"{came.day}-{came.month}-{came.year}",
+            f"{left.day}-{left.month}-{left.year}" if draw.random() > 0.02 else "n.v.t.",
+            wards[kind % 4 if draw.random() < 0.75 else draw.integers(4)],
+            f"{draw.normal(26, 4.2):.1f}".replace(".", ",") if draw.random() > 0.07 else "onb.",
+            "€ " + _continental(np.exp(draw.normal(7.7, 0.7))),
+            ("gehuwd", "ongehuwd", "gescheiden", "onb.")[draw.choice(4, p=[0.5, 0.3, 0.17, 0.03])],
+            str(min(int(draw.poisson(1.4)), 7)) if draw.random() > 0.03 else "onb.",
+            ("ja", "nee", "gestopt", "onb.")[draw.choice(4, p=[0.2, 0.55, 0.2, 0.05])],
+            codes[kind],
+            f"{_one(draw, _FRISIANS)} te {town}",
+            remark[draw.integers(4)],
+        ]
+        lines.append(",".join(f'"{field}"' if "," in field else field for field in fields))
+    return _file(lines, "utf-8-sig")
+
+
+def _codes(many: int) -> list[str]:
+    return [f"{'IEJKCSNM'[i % 8]}{10 + i // 8 % 40:02d}.{7 * i % 10}" for i in range(many)]
+
+
+def _rank(draw: np.random.Generator, many: int) -> int:
+    """The first are frequent."""
+    return min(int(draw.exponential(many / 4)), many - 1)
+
+
+def _continental(number: float) -> str:
+    return f"{number:,.2f}".translate(str.maketrans(",.", ".,"))
+
+
 def _one(draw: np.random.Generator, names: tuple[str, ...]) -> str:
     return names[draw.integers(len(names))]
 
@@ -190,4 +318,6 @@ EXPORTS: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "insurer": (".csv", insurer_export),
     "school": (".tsv", school_export),
     "payroll": (".csv", payroll_export),
+    "emergency": (".csv", emergency_export),
+    "practice": (".csv", practice_export),
 }

@@ -25,7 +25,7 @@ __all__ = ["Changed", "asked_again"]
 
 MOST_PEOPLE = 2_000  # asked about, at random
 MOST_ROWS = 100_000  # of a release that is read some twenty times more
-MOST_COLUMNS = 12
+MOST_COLUMNS = 16  # known ones that are changed: of more those that show most
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,11 @@ def asked_again(case: Case, name: str, found: Answers, findings: Sequence[Findin
     ):
         return None
     known = [i for i in release.with_role(Role.QUASI_IDENTIFIER) if i != index]
-    if len(release.blocks) != 1 or not 0 < len(known) <= MOST_COLUMNS:
+    if len(release.blocks) != 1 or not known:
         return None
+    if len(known) > MOST_COLUMNS:
+        shown = {i: len(np.unique(release.blocks[0].region(i))) for i in known}
+        known = sorted(sorted(known, key=lambda i: -shown[i])[:MOST_COLUMNS])
     # Those with a model of their own are not: a minute each, thirty times.
     quick = [n for n, one in case.readers.attackers.items() if n in found.attackers and not hasattr(one, "left_out")]
     exact = {"learner": found.learner, **{n: found.attackers[n] for n in quick}}

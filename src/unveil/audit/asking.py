@@ -231,7 +231,7 @@ def answers(
             # Chains are drawn again, under another name: those of the original must not share the release's draws.
             there = as_is.learned if ideal.exact else None
             faithful = faithfulness(release, table, asked, draws=DRAWS, learned=found.learned, ideal=there, **run)
-        except Stopped:  # what was believed of the release is kept
+        except (NotApplicable, Stopped):  # what was believed of the release is kept
             pass
     learner, told = learner.of(mine), {name: belief.of(mine) for name, belief in told.items()}
     if truth is not None:

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 __all__ = ["Composed", "compose", "compose_masked"]
 
 SURE = 0.95
+NEARLY = 0.85  # whom logic tells for certain was believed at least that much by propagation
+UNCHECKED = "people may be missing from an earlier release, and parts of it are too large to be summed up exactly"
+LOOPS = "some people are believed at 85% or more, and what is told of them goes in circles that nothing checks"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,8 +181,9 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
     wide, beside = _beside(case, new, {**speaking, **silent}, left_out)
     held: tuple[Release | Table, ...] = (new.release.release,)
     held += () if new.original is None else (new.original,)
+    understood = {attribute.name, *people.known, *(() if beside is None else beside.names)}
     for other, earlier in {**speaking, **silent}.items():
-        if other not in left_out and (why := unread(other, earlier, held, people, attribute, new.truth)):
+        if other not in left_out and (why := unread(other, earlier, held, understood, people, attribute, new.truth)):
             left_out[other] = why
     nothing = [n for n in silent if n not in left_out and (beside is None or n not in {v.name for v in wide})]
     facts: dict[str, Any] = {
@@ -211,10 +215,14 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
     agreement = None if learned is None else _agreement(flat, learned)
     known = ", ".join(dict.fromkeys(v.name for v in read[1:] if v.name != name))
     absent = any(((one.present > 1e-9) & (one.present < 1 - 1e-9)).any() for one in web.links)
-    readers = {COMPOSED: _belief(flat, new, check, agreement, known, "none: all worlds alike", absent=absent)}
+    top, mode = flat.probability.max(axis=1), flat.probability.argmax(axis=1)
+    nearly = (top >= NEARLY) & (top < SURE) & ~flat.exact & (True if new.truth is None else mode == new.truth)
+    doubt = UNCHECKED if absent else LOOPS if nearly.any() else ""
+    readers = {COMPOSED: _belief(flat, new, check, agreement, known, "none: all worlds alike", doubt)}
     refused: dict[str, str] = {}
     if learned is not None:
-        belief = _belief(learned, new, check, agreement, known, population.threat.population, absent=absent)
+        doubt = UNCHECKED if absent else ""
+        belief = _belief(learned, new, check, agreement, known, population.threat.population, doubt)
         own = population.diagnostics
         sure = replace(
             belief.diagnostics,
@@ -263,13 +271,12 @@ def _belief(
     agreement: float | None,
     names: str,
     population: str,
-    *,
-    absent: bool,
+    doubt: str,
 ) -> Belief:
-    """A reader of all releases, about those people who are asked about.
+    """A reader of all releases, about those people who are asked about; `doubt`: why no limit counts as kept by it.
 
-    Where people may be `absent` from a release and a part is too large to be summed up, nothing checks propagation: it
-    was seen to be off by .1 for one person in ten. So a limit may be exceeded by it, and is never kept.
+    Where nothing checks propagation and a part is too large to be summed up: it was seen to be off by .1 for one person
+    in ten if people may be absent, and to be less than sure of people whom integer programming tells for certain.
     """
     probability = joint.probability[new.row]
     facts: dict[str, float | str] = {
@@ -280,16 +287,16 @@ def _belief(
     facts |= {} if agreement is None else {"agreement of flat and learned": agreement}
     facts |= {} if check is None else {"sampled gap": check.gap}
     settled = joint.converged and (check is None or check.passed)
-    precise = settled and (check is not None or not absent or bool(joint.exact.all()))
+    precise = settled and (check is not None or not doubt or bool(joint.exact.all()))
     if not precise:
-        facts["alarm"] = _unsettled(joint, check)
+        facts["alarm"] = _unsettled(joint, check, doubt)
     method = "exact" if joint.exact.all() else "belief propagation"
     threat = Threat(target=new.learner.threat.target, others=f"what {names} publish", population=population)
     total = probability.sum(axis=1, keepdims=True)
     return Belief(probability / total, diagnostics=Diagnostics(method, settled, precise, facts), threat=threat)
 
 
-def _unsettled(joint: JointBelief, check: SampledCheck | None) -> str:
+def _unsettled(joint: JointBelief, check: SampledCheck | None, doubt: str) -> str:
     if joint.impossible.any():
         return "for some people no value fits every release: they are not the same people, or their values changed"
     if not joint.settled:
@@ -298,10 +305,7 @@ def _unsettled(joint: JointBelief, check: SampledCheck | None) -> str:
             "rely on them"
         )
     if check is None:
-        return (
-            "people may be missing from an earlier release, and parts of it are too large to be summed up exactly: "
-            "beliefs from all releases together are estimates, and no limit counts as kept by them"
-        )
+        return f"{doubt}: beliefs from all releases together are estimates, and no limit counts as kept by them"
     return f"beliefs from all releases together are {check.gap:.3f} from sampled matchings; do not rely on them"
 
 

@@ -1,6 +1,6 @@
 """What is measured of one release: levels, utility, membership, what every reader believes, background knowledge."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,6 +75,14 @@ def _levels_of_rows(given: Release, checked: Check) -> Iterator[Finding]:
             yield found
 
 
+def _unless_stopped(case: Case, *parts: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """Stages one after the other; after a stop none is begun, and limits on what it measures are inconclusive."""
+    for measured in parts:
+        if case.engine.stop.is_set():
+            return
+        yield from measured()
+
+
 def _release_part(case: Case, name: str) -> Part:
     given = release = case.releases[name]
     if given.synthetic:
@@ -110,13 +118,17 @@ def _release_part(case: Case, name: str) -> Part:
     else:
         findings = [*identity_findings(release, name, case.original, case.population), *checked.findings]
         case.engine.report("utility", 1, 100)
-        findings += utility_findings(release, name, case.original)
-        findings += quality_findings(release, name, case.original, group)
-        findings += analyst_findings(release, name, case.original)
+        findings += _unless_stopped(
+            case,
+            lambda: utility_findings(release, name, case.original),
+            lambda: quality_findings(release, name, case.original, group),
+            lambda: analyst_findings(release, name, case.original),
+        )
         case.engine.report("counts", 2, 100)
         findings += [*wider_counts(case, name, release), *in_turn_findings(case, name, release)]
-        losses, unmeasured = population_findings(release, name, case.original)
-        findings += losses
+        if not case.engine.stop.is_set():
+            losses, unmeasured = population_findings(release, name, case.original)
+            findings += losses
     membership = None
     case.engine.report("membership", 3, 100)
     if case.membership is not None:

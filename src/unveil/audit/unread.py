@@ -1,6 +1,6 @@
 """What of earlier releases was not read, or cannot have been read rightly, and why: composition is then not judged."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,16 @@ from unveil.data.attribute import Attribute, Role
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
-from unveil.risk.composition import EarlierRelease, KnownPeople, ReleaseView, Web, view_of, weave
+from unveil.risk.composition import (
+    EarlierRelease,
+    KnownPeople,
+    ReleaseView,
+    Web,
+    home_of,
+    presence_view,
+    view_of,
+    weave,
+)
 
 if TYPE_CHECKING:
     from unveil.audit.case import Case
@@ -24,6 +33,8 @@ TOLD = 0.8  # a reader is sure
 LEAST = 5  # people told one value
 BY_CHANCE = 1e-4
 GAIN = 0.05
+SURELY_NOT = 1e-9  # probability
+SURE, DRAWS = 4.0, 20  # standard errors, of so many draws
 
 
 def earlier_about(
@@ -53,32 +64,37 @@ def unread(
     name: str,
     earlier: EarlierRelease,
     held: Sequence[Release | Table],
+    read: Collection[str],
     people: KnownPeople,
     asked: Attribute,
     truth: NDArray[np.integer] | None,
 ) -> str:
-    """Why columns of an earlier release that nobody else has may tell more than was read; empty if they do not.
+    """Why an earlier release may tell more than was read of it; empty if it does not.
 
-    `held`: the new release, and the original if there is one.
+    `held`: the new release, and the original if there is one; `read`: columns that readers know, or were asked about.
     """
     release, here = earlier.release, {a.name for one in held for a in one.attributes}
-    foreign = [a for i, a in enumerate(release.attributes) if a.name not in here and i not in release.perturbed]
+    columns = [a for i, a in enumerate(release.attributes) if a.name not in read and i not in release.perturbed]
     shows = asked.name in {a.name for a in release.attributes}
-    unknown = [a.name for a in foreign if a.role is Role.QUASI_IDENTIFIER]
+    unknown = [a.name for a in columns if a.role is Role.QUASI_IDENTIFIER and a.name not in here]
     if shows and unknown and truth is not None:
         return (
             f"readers may know {', '.join(unknown)}, which the original does not hold: nobody was linked by it. If it "
             f"has another name there, its own schema must say so (prepare = {{ from = {unknown[0]!r} }})"
         )
-    for column in foreign:
-        if not shows and _may_be(column, asked):
+    for column in columns:
+        if not shows and column.name not in here and _may_be(column, asked):
             return (
                 f"it does not publish {asked.name}, but {column.name} has such values; if they are the same, its own "
                 f"schema must say so: [attributes.{asked.name}] with prepare = {{ from = {column.name!r} }}"
             )
         if why := _foreign(name, earlier, column, people, asked, truth, shows=shows):
             return why
-    return ""
+    if truth is None:
+        return ""
+    if earlier.overlap.people in ("subset", "overlapping") and (why := _listed(name, earlier, people, asked, truth)):
+        return why
+    return _changed_otherwise(name, earlier, people, asked, truth) if shows and earlier.changed else ""
 
 
 def _may_be(column: Attribute, asked: Attribute) -> bool:
@@ -125,6 +141,77 @@ def _foreign(
         f"it tells {column.name} of people, which goes with their {asked.name} and is in no other release: whoever "
         "knows how, knows more than was read. If it is the same in other words, its own schema must say so"
     )
+
+
+def _listed(
+    name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attribute, truth: NDArray[np.integer]
+) -> str:
+    """Why it matters who is in the release at all."""
+    try:
+        web = weave([presence_view(name, earlier, people)], 1)
+    except NotApplicable:
+        return ""
+    present = web.links[0].present[web.number]
+    told = np.flatnonzero((present < SURELY_NOT) | (present > 1 - SURELY_NOT))
+    if not _goes_with((present[told] > 0.5).astype(np.int64), truth[told], 2, truth, asked.codes):
+        return ""
+    return (
+        f"who is in it goes with their {asked.name}: whoever knows how it was put together knows more than was read. "
+        "Who is missing from a file is taken to be so by chance"
+    )
+
+
+def _changed_otherwise(
+    name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attribute, truth: NDArray[np.integer]
+) -> str:
+    """How values differ from those of then, if not as is said: whoever knows how they changed knows more."""
+    web = weave([view_of(name, replace(earlier, changed=0.0), people, asked)], asked.codes)
+    links, share = web.links[0], np.bincount(truth, minlength=asked.codes) / len(truth)
+    told = links.possible(len(web.size), asked.codes, absent=False)[web.number]
+    sure = np.flatnonzero((told.sum(axis=1) == 1) & (links.present[web.number] > 1 - SURELY_NOT))
+    then, now = told[sure].argmax(axis=1), truth[sure]
+    count = np.bincount(then * asked.codes + now, minlength=asked.codes**2).reshape(asked.codes, asked.codes)
+    said = share * ((1 - earlier.changed) * np.eye(asked.codes) + earlier.changed * share[:, None])
+    said /= np.maximum(said.sum(axis=1, keepdims=True), 1e-300)
+    guessed = count[then] + 2 * said[then]  # from the others
+    guessed[np.arange(len(now)), now] -= 1
+    gain = np.log(guessed / guessed.sum(axis=1, keepdims=True) / said[then])[np.arange(len(now)), now]
+    by_rule = len(now) >= LEAST and gain.mean() > max(GAIN, SURE * gain.std() / len(now) ** 0.5)
+    if by_rule or _fewer_changed(web, truth, share, earlier.changed):
+        return (
+            f"values of {asked.name} have not changed as is said (changed={earlier.changed:g}): whoever knows how, "
+            "knows more than was read"
+        )
+    return ""
+
+
+def _fewer_changed(web: Web, truth: NDArray[np.integer], share: NDArray[np.float64], changed: float) -> bool:
+    """Whether groups hold what their people have now, more than chance explains if so many values changed."""
+    links = web.links[0]
+    if links.emission is not None:
+        return False
+    home = home_of(links, web.size)[web.number]
+    of_value = np.repeat(np.arange(links.groups), np.diff(links.value_start))
+    rows = np.round(links.held).astype(np.int64)
+    people = np.bincount(home[home >= 0], minlength=links.groups)
+    whole = people == np.bincount(of_value, weights=rows, minlength=links.groups)
+    group, then = np.repeat(of_value, rows), np.repeat(links.column, rows)
+    group, then = group[whole[group]], then[whole[group]]
+    some = whole[home] & (home >= 0)
+
+    def counts(value: NDArray[np.integer], place: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(place * len(share) + value, minlength=links.groups * len(share))
+
+    def differ(value: NDArray[np.integer], place: NDArray[np.int64]) -> float:
+        return float(np.abs(counts(then, group) - counts(value, place)).sum()) / 2
+
+    draw = np.random.default_rng(0)
+    drawn = []
+    for _ in range(DRAWS):
+        other = draw.choice(len(share), len(then), p=share)
+        drawn.append(differ(np.where(draw.random(len(then)) < changed, other, then), group))
+    seen = differ(truth[some], home[some])
+    return float(np.mean(drawn)) - seen > max(GAIN * len(then), SURE * float(np.std(drawn)))
 
 
 def _goes_with(

@@ -69,7 +69,9 @@ def auto(options: AutoOptions) -> None:
     make_folder(folder)
     write_whole({**files, schema: text.encode()})
     for name, ladder in made.items():
-        labels = " → ".join(shown(cell, 30)[1:-1] for cell in ladder.rows[len(ladder.rows) // 2])
+        middle = len(ladder.rows) // 2  # or the next that every level widens
+        example = max(range(len(ladder.rows)), key=lambda row: (len(set(ladder.rows[row])), -abs(row - middle)))
+        labels = " → ".join(shown(cell, 30)[1:-1] for cell in dict.fromkeys(ladder.rows[example]))
         say(f"{name}: {ladder.source}: {labels}")
     say(f"wrote {len(files)} hierarchies to {folder}, and named them in {schema}")
 

@@ -112,10 +112,14 @@ class Targets(Display):
 
     def distinct(self) -> tuple["Targets", NDArray[np.int64]]:
         """Targets of whom different things are known, and for each target which of them it is."""
+        number = self.numbered()
+        return self.take(example_rows(number)), number
+
+    def numbered(self) -> NDArray[np.int64]:
+        """(targets,) a number that those share of whom the same is known."""
         columns = [known.of_target for known in self.known.values()]
         columns += [self.group] if self.group is not None else []
-        number = row_numbers(columns, self.count)
-        return self.take(example_rows(number)), number
+        return row_numbers(columns, self.count)
 
     def take(self, which: NDArray[np.integer]) -> "Targets":
         """These targets in this order."""

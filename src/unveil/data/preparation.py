@@ -217,6 +217,9 @@ def _reader(
             return absent
         if plain in tokens or not plain.strip():
             return plain
+        if prepare.case is not None:
+            plain = plain.upper() if prepare.case == "upper" else plain.lower()
+            plain = prepare.recode.get(plain, plain)
         if prepare.date is not None:
             return _dated(plain, prepare.date, cells)
         if prepare.decimal is not None or prepare.thousands is not None or prepare.unit is not None:

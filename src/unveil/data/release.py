@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
+MANY_ROWS = 1 << 16  # fewer are sorted at once by NumPy
 SYNTHETIC = ("dp_histogram", "synthetic")  # methods whose rows are nobody's
 
 
@@ -409,12 +410,16 @@ def _count_rows(
 
 
 def _dense(number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same order without gaps; by counting where the numbers are small, else by sorting."""
+    """The same order without gaps; by counting where the numbers are small, else by sorting, digit by digit if many."""
     top = int(number.max(initial=0)) + 1
     if top <= _few(len(number)):
         seen = np.zeros(top, dtype=np.int64)
         seen[number] = 1
         return (np.cumsum(seen) - 1)[number]
+    if len(number) >= MANY_ROWS and number.min() >= 0:
+        from unveil.kernels.numbering import ranks
+
+        return np.asarray(ranks(np.ascontiguousarray(number)))
     return np.unique(number, return_inverse=True)[1].astype(np.int64)
 
 

@@ -13,11 +13,12 @@ __all__ = ["MISSING_WORDS", "names_conditions", "names_people", "numbers_people"
 # What people write where there is no value; in lower case.
 _ONE_WORD = (
     "? na n/a n.a. nan null . - -- --- k.a. k.a unbekannt unbek. n.b. n.r. inconnu inconnue n.c. s/d desconocido "
-    "desconocida onbekend n.v.t. sconosciuto sconosciuta n.d. unknown missing #n/a (null) <na>"
+    "desconocida onbekend onb. onbek. n.v.t. nvt sconosciuto sconosciuta n.d. n/c ns/nc s.d. s/i unknown missing "
+    "#n/a (null) <na>"
 )
 MISSING_WORDS = {
     *_ONE_WORD.split(),
-    *("", "k. a.", "keine angabe", "nicht bekannt", "non renseigné", "sin dato", "no consta"),
+    *("", "k. a.", "keine angabe", "nicht bekannt", "non renseigné", "sin dato", "sin datos", "no consta"),
     *("niet bekend", "non noto", "not stated", "not known"),
 }
 

@@ -10,7 +10,12 @@ from numba import njit
 
 from unveil.kernels.random import draw, uniform
 
-__all__ = ["alternate", "eliminate", "exchange", "scaled_marginals", "tell", "warm"]
+__all__ = [
+    "alternate", "believe", "bring", "eliminate", "exchange", "fill_possible", "hear", "join", "labels",
+    "scaled_marginals", "tell", "warm",
+]  # fmt: skip
+
+NOTHING = 1e-290  # a sum of weights of which nothing is left
 
 
 @njit(cache=True, nogil=True)
@@ -29,6 +34,105 @@ def tell(start, person, count, value_start, value, pair_start, marginal, weight,
                 s = value[v + j]
                 if marginal[at + j] > 0.0:
                     told[x, s] += share[link] * marginal[at + j] / (count[link] * max(weight[x, s], 1e-300))
+
+
+@njit(cache=True, nogil=True)
+def _top(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]  # ways get shorter
+        i = parent[i]
+    return i
+
+
+@njit(cache=True, nogil=True)
+def join(parent, start, person, corner, offset, people, which):
+    """Join everybody, but strangers (`people` and above), with the `corner` (groups,) of their group, from `offset` on.
+
+    `parent`: of each person and corner one that it is connected with, or itself; it changes. `which` (groups,): others
+    are left out.
+    """
+    for g in range(start.shape[0] - 1):
+        if not which[g]:
+            continue
+        for link in range(start[g], start[g + 1]):
+            if person[link] < people:
+                one, other = _top(parent, np.int64(person[link])), _top(parent, offset + corner[g])
+                parent[max(one, other)] = min(one, other)
+
+
+@njit(cache=True, nogil=True)
+def labels(parent):
+    """The number of the connected part of each, from 0 on, and how many parts there are."""
+    found, parts = np.empty(parent.shape[0], np.int64), 0
+    for i in range(parent.shape[0]):  # a part's first member is its own parent
+        top = _top(parent, i)
+        if top == i:
+            found[i] = parts
+            parts += 1
+        else:
+            found[i] = found[top]
+    return found, parts
+
+
+@njit(cache=True, nogil=True)
+def fill_possible(start, person, value_start, value, seen):
+    """Mark in `seen` (people, values) what the groups hold in which somebody may stand."""
+    for g in range(start.shape[0] - 1):
+        for link in range(start[g], start[g + 1]):
+            for j in range(value_start[g], value_start[g + 1]):
+                seen[person[link], value[j]] = True
+
+
+@njit(cache=True, nogil=True)
+def bring(prior, told, but, least, own):
+    """What people bring to release `but`: the prior times what the others `told` (releases, people, values), shares.
+
+    Fills `own` (people, values), `least` at least; of whom nothing is left, all values are alike.
+    """
+    for x in range(prior.shape[0]):
+        total = 0.0
+        for s in range(prior.shape[1]):
+            share = prior[x, s]
+            for r in range(told.shape[0]):
+                if r != but:
+                    share *= told[r, x, s]
+            own[x, s] = share
+            total += share
+        for s in range(prior.shape[1]):
+            own[x, s] = max(own[x, s] / total if total > NOTHING else 1.0 / prior.shape[1], least)
+
+
+@njit(cache=True, nogil=True)
+def hear(said, away, keep, hears, told):
+    """Mix what a release said (people, values) with the chance of being away, and with the share kept of `told`."""
+    for x in range(said.shape[0]):
+        if not hears[x]:
+            continue
+        total = 0.0
+        for s in range(said.shape[1]):
+            total += said[x, s] + away[x]
+        for s in range(said.shape[1]):
+            share = (said[x, s] + away[x]) / total if total > NOTHING else 1.0 / said.shape[1]
+            told[x, s] = (1 - keep[x]) * share + keep[x] * told[x, s]
+
+
+@njit(cache=True, nogil=True)
+def believe(prior, told, belief, moving, impossible):
+    """The prior times what every release told, as shares; by how much that `moving` (people,) changed a belief."""
+    share = np.empty(prior.shape[1])
+    for x in range(prior.shape[0]):
+        total = 0.0
+        for s in range(prior.shape[1]):
+            share[s] = prior[x, s]
+            for r in range(told.shape[0]):
+                share[s] *= told[r, x, s]
+            total += share[s]
+        impossible[x] = not total > NOTHING
+        moving[x] = 0.0
+        for s in range(prior.shape[1]):
+            new = 1.0 / prior.shape[1] if impossible[x] else share[s] / total
+            moving[x] = max(moving[x], abs(new - belief[x, s]))
+            belief[x, s] = new
 
 
 @njit(cache=True, nogil=True)
@@ -312,6 +416,15 @@ def warm():
     marginal, pairs = np.full(4, 0.5), np.array([0, 4], np.int64)
     scaled_marginals(start, person, np.ones(2), start, value, np.ones(2), pairs, one, 5, 1e-6, marginal)
     tell(start, person, np.ones(2), start, value, pairs, marginal, one, np.ones(2), np.zeros((3, 2)))
+    told = np.ones((2, 3, 2))
+    for some in (told, np.ones((2, 4, 2))[:, :3]):
+        bring(one, some, 0, 0.0, one.copy())
+    parent = np.arange(4)
+    join(parent, start, person, np.zeros(1, np.int64), 3, 3, np.ones(1, np.bool_))
+    labels(parent)
+    fill_possible(start, person, start, value, np.zeros((3, 2), np.bool_))
+    hear(one, np.zeros(3), np.zeros(3), np.ones(3, np.bool_), told[0])
+    believe(one, told, one.copy(), np.zeros(3), np.zeros(3, np.bool_))
     items = np.array([[0], [1], [0], [1]], np.int64)
     moves = np.array([0, 2, 4], np.int64), np.array([0, 1, 0, 1], np.int64), np.ones(4)
     eliminate(*moves, items, np.ones(2, np.int32), 100, np.zeros((2, 2)))

@@ -163,6 +163,9 @@ def _screen(found: Summary, console: Console, report: Path | None) -> list[Rende
     end.append(_line(where, "dim"))
     left = SCREEN - _height(top, console) - _height(end, console)
     needs = [min(_height(_shortened(grid, console, SCREEN), console), LEAST_ROOM) for grid in found.grids]
+    spare = [part for block in found.spare for part in _drawn(block, console)]
+    if _height(spare, console) <= left - sum(needs):
+        top, left = [*top, *spare], left - _height(spare, console)
     for number, grid in enumerate(found.grids):
         parts = _shortened(grid, console, max(left - sum(needs[number + 1 :]), needs[number]))
         left -= _height(parts, console)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.data.contrasts import contrast_weights, shift_size
+from unveil.kernels.shifts import shift_beliefs
 
 __all__ = [
     "LEVEL",
@@ -287,8 +288,7 @@ def _err(belief: Belief) -> Iterator[Floats]:
     assert belief.chains is not None
     contrasts, random = len(belief.chains) - 1, np.random.default_rng(ERRORS)
     normal, spread = random.normal(size=(ERRORS, contrasts)), random.chisquare(contrasts, size=(ERRORS, 1))
-    for found in _moved(belief, normal / np.sqrt(spread) @ contrast_weights(contrasts + 1), slice(None)):
-        yield found / found.sum(axis=1, keepdims=True)
+    yield from _moved(belief, normal / np.sqrt(spread) @ contrast_weights(contrasts + 1), slice(None), whole=True)
 
 
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
@@ -423,8 +423,7 @@ def _kept(belief: Belief, level: float | None) -> tuple[Floats, ...]:
 
 
 def _shift(belief: Belief, level: float | None) -> Iterator[Floats]:
-    for found in _moved(belief, _contrasts(belief, level), slice(None)):
-        yield found / found.sum(axis=1, keepdims=True)
+    yield from _moved(belief, _contrasts(belief, level), slice(None), whole=True)
 
 
 def _shift_columns(belief: Belief, level: float | None, columns: NDArray[np.integer]) -> Iterator[Floats]:
@@ -448,10 +447,16 @@ def _contrasts(belief: Belief, level: float | None) -> Floats:
     return np.asarray(contrast_weights(count)[:, None] * np.array([[size], [-size]])).reshape(-1, count)
 
 
-def _moved(belief: Belief, weights: Floats, columns: Any) -> Iterator[Floats]:
-    """Along each of `weights` (shifts, chains); rows do not sum up to 1."""
+def _moved(belief: Belief, weights: Floats, columns: Any, *, whole: bool = False) -> Iterator[Floats]:
+    """Along each of `weights` (shifts, chains); rows sum up to 1 if they are to be `whole`."""
     assert belief.chains is not None
-    chains, pooled = belief.chains[:, :, columns], belief.probability[:, columns]
-    mean = np.maximum(chains.mean(axis=0), 1e-300)
+    chains, pooled = _writable(belief.chains[:, :, columns]), _writable(belief.probability[:, columns])
     for row in weights:
-        yield pooled * np.exp(np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0))
+        found = np.empty_like(pooled)
+        shift_beliefs(chains, pooled, row, whole, found)
+        yield found
+
+
+def _writable(array: Floats) -> Floats:
+    """The same, as the kernel was compiled for: read-only arrays would have it compiled again."""
+    return array if array.flags.writeable and array.flags.c_contiguous else np.array(array, order="C")

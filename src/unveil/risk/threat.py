@@ -1,7 +1,7 @@
 """Beliefs against the truth: threatened people, global and relative threat, error, accuracy."""
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,12 @@ def global_threat(belief: Belief, truth: Codes) -> Estimate:
     Of several modes one is guessed at random, and this is the expectation. Definition 1 to the letter, where a tie
     counts as a hit, is `threatened(belief, truth).mean()`.
     """
-    codes = checked_truth(belief, truth)
+    return _global_threat(belief, checked_truth(belief, truth).tobytes())
+
+
+@lru_cache(maxsize=8)  # asked again and again of one belief, and the dearest of all measures where values are many
+def _global_threat(belief: Belief, truth: bytes) -> Estimate:
+    codes = np.frombuffer(truth, dtype=np.int64)
     return stepped(lambda p: _guessed(p, codes), belief, drawn=True, least=0.0, most=1.0)
 
 

@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from one_round import attack
+from realdata.hospital import hospital_table
 from unveil import catalog, risk
 from unveil.attackers.boosted import Boosted
 from unveil.attackers.posterior import bags, boosting, cross_fitted
@@ -349,3 +350,28 @@ def test_a_row_that_shows_its_value_counts_for_that_value_alone(wrong: float) ->
     assert model.learned
     assert each.max() > 0
     assert model.members(some) == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_no_cell_tells_apart_is_not_made_up() -> None:
+    """In narrow cells there is little to learn beyond who is in them: trees of single ages made noise of it."""
+    hospital = hospital_table(6000)
+    made = catalog.anonymizer("mondrian:k=5,l=3").anonymize(hospital, Engine(seed=1))
+    release, some = made.release, np.arange(0, 6000, 3)
+    targets = targets_of_table(hospital, release, release.index("diagnosis"))
+    targets = replace(targets, group=made.group_of_row.astype(np.int64)).take(some)
+    truth = np.asarray(hospital.columns[hospital.index("diagnosis")], dtype=np.int64)[some]
+    learned, plain = (attack(one, release, targets).probability for one in (QUICK, RandomWorlds()))
+    assert log_loss(learned, truth) < log_loss(plain, truth) - 0.01
+    assert right(learned, truth) > right(plain, truth)
+
+
+def test_codes_share_a_bin_unless_a_cell_tells_them_apart() -> None:
+    """Ages in tens, five of them single: 9 bins, of which 5 hold one age."""
+    values = table("age")
+    age = values.columns[2].astype(np.int64)
+    cells = [list(range(low, low + 10)) for low in (10, 20, 30)] + [[0], [1], [2], [3], [4], list(range(5, 10))]
+    number = np.where(age >= 10, age // 10 - 1, np.minimum(age, 5) + 3)
+    part = BlockRows((0, 1), number, (number, values.columns[3].astype(np.int64)))
+    release, _ = build_release(values.attributes[2:], [Regions.sets(40, cells), Regions.singles(4)], [part])
+    bins = bags.Bins.of(release, (0,), bags.margins_of(release, 1), 8)
+    assert bins.of_code[0].tolist() == [0, 1, 2, 3, 4, *[5] * 5, *[6] * 10, *[7] * 10, *[8] * 10]

@@ -16,6 +16,7 @@ from thorough import chosen
 from unveil import risk
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior import hidden
 from unveil.attackers.posterior.averages import Averages, belief_of
 from unveil.attackers.posterior.chain import Chain, Draw
 from unveil.attackers.posterior.chain_facts import log_fit
@@ -23,7 +24,7 @@ from unveil.attackers.posterior.contract import Chains, learn, posterior
 from unveil.attackers.posterior.convergence import diagnostics, geweke, modes_of, weiss
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
-from unveil.data.belief import Belief, Prior, Threat
+from unveil.data.belief import Belief, Known, Prior, Targets, Threat
 from unveil.engine import Engine
 from unveil.errors import OutputError, Stopped, UsageError
 from unveil.kernels import matching
@@ -117,10 +118,35 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(name: str, stop: str, tmp_pa
         assert np.array_equal(whole[reader].chains, again[reader].chains)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["three blocks", "sliced with generalised cells", SAMPLED[2]])
+def test_a_later_question_is_answered_as_one_that_was_asked_from_the_start(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of kept states nothing is lost that a question could be about, where only shares of possible codes are kept."""
+    monkeypatch.setattr(hidden, "WORTH_LEAVING", 0)
+    monkeypatch.setattr(hidden, "FEW_POSSIBLE", 2.0)
+    small = SMALL[name]
+    prior, settings = prior_of(small.release, small.asked), Chains(sweeps=60, burn_in=0, every=1, most_sweeps=0)
+    others = [(i, a) for i, a in enumerate(small.release.attributes) if i != small.asked]
+    each = [Targets(small.asked, {i: Known.exactly(a, np.arange(a.codes))}, a.codes) for i, a in others]
+    questions = [("joint", targets) for targets in each]
+    found = posterior(small.release, small.asked, prior, Engine(seed=3), settings, questions=questions)
+    assert isinstance(found, HiddenPosterior)
+    assert (found.model.layout.possible is None) == bool(len(found.model.withheld.rows))
+    for targets in each:
+        at_once = found.joint(targets)
+        assert at_once.number is not None
+        np.testing.assert_allclose(at_once.mean[:, at_once.number], found.joint_mean(replace(targets)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", ["vertical", "disease suppressed or widened, three blocks"])
-def test_every_kept_state_is_saved(name: str) -> None:
+def test_every_kept_state_is_saved(name: str, sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks later asks these: another run that goes on from what was saved has them all, in order."""
     small = SMALL[name]
+    if sparse:
+        monkeypatch.setattr(hidden, "WORTH_LEAVING", 0)
+        monkeypatch.setattr(hidden, "FEW_POSSIBLE", 2.0)
     prior, settings = prior_of(small.release, small.asked), Chains(sweeps=50, burn_in=10, every=5, most_sweeps=0)
     one, other = (posterior(small.release, small.asked, prior, Engine(seed=seed), settings) for seed in (3, 4))
     assert isinstance(one, HiddenPosterior)

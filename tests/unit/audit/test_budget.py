@@ -7,7 +7,8 @@ from one_round import run_audit
 from small import QI, SENSITIVE, made_schema
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.audit import findings
+from unveil.audit import findings, release_part
+from unveil.audit.document import Finding
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.privacy.models import KAnonymity
@@ -56,3 +57,21 @@ def test_what_was_reached_is_said_and_models_cut_short_are_not(
     assert (measured["random_worlds.global_threat"] is not None) == (grace > 0)
     assert all(value is None for id, value in measured.items() if ".value:" in id)
     assert any(".value:" in id for id in measured)
+
+
+def test_no_further_stage_is_begun_after_a_stop(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever pressed Ctrl-C waits for what was begun alone; a limit on the rest is kept by nobody."""
+    engine = Engine(seed=1, workers=1)
+
+    def begun(*_: object) -> list[Finding]:
+        engine.stop.set()
+        return []
+
+    def never(*_: object) -> list[Finding]:
+        raise AssertionError("begun after the stop")
+
+    for name, stage in {"utility_findings": begun, "quality_findings": never, "analyst_findings": never}.items():
+        monkeypatch.setattr(release_part, name, stage)
+    found = run_audit({"as is": table.as_release()}, original=table, engine=engine, limits=["propensity_mse <= 0.5"])
+    assert not [f for f in found.document.findings if f.measure == "propensity_mse"]
+    assert found.document.diagnostics["verdict"] in ("inconclusive", "exceeded")

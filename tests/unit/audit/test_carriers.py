@@ -134,6 +134,16 @@ def test_readers_are_asked_again_and_say_what_an_audit_of_the_changed_release_wo
         assert (len(alike), sum(p["disease"] == group["value"] for p in alike)) == (group["rows"], group["alike"])
 
 
+def test_of_many_columns_those_that_show_most_are_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unveil.audit.asked_again.MOST_COLUMNS", 1)
+    table = hospital()
+    options: dict[str, Any] = {"membership": None, "background": None, "attackers": {"random_worlds": RandomWorlds()}}
+    found = run_audit({"by hand": table.as_release()}, original=table, **options).document
+    again = {(r["column"], r["change"]): r["found"].get("disease") for r in found.diagnostics["carriers"]["by hand"]}
+    assert again["stay", "without"] is not None
+    assert again["ward", "without"] is None
+
+
 def test_a_quasi_identifier_that_is_asked_about_itself_is_not_left_out() -> None:
     """Without a sensitive attribute each quasi-identifier is asked about: a release without it cannot be."""
     schema = made_schema({name: {"role": QI, "domain": ["0", "1"]} for name in ("a", "b", "c")})

@@ -324,3 +324,20 @@ def test_large_parts_with_people_missing_are_never_within(people, word):
     assert composed.converged
     assert composed.precise == (word == "within")
     assert ("no limit counts as kept" in str(composed.facts.get("alarm"))) == (word == "inconclusive")
+
+
+def test_nearly_sure_where_nothing_checks_loops_is_inconclusive(pair, monkeypatch):
+    """Whom logic tells for certain was believed at 87% by propagation: nine tenths may be certainty."""
+    real, truth = Web.beliefs, pair[0].columns[2]
+
+    def believed(web, *given, share):
+        found = real(web, *given)
+        others = np.delete(np.arange(6), truth[0])
+        found.probability[0, others] = (1 - share) / 5
+        found.probability[0, truth[0]] = share
+        return replace(found, exact=np.zeros_like(found.exact))
+
+    monkeypatch.setattr("unveil.audit.composition.sampled_check", lambda *_: None)
+    for share, word in ((0.8, "within"), (0.9, "inconclusive"), (0.96, "exceeded")):
+        monkeypatch.setattr(Web, "beliefs", lambda *a, share=share: believed(*a, share=share))
+        assert kind_of(audited(pair, {"again": EarlierRelease(release=pair[2])}), "composition")["verdict"] == word

@@ -14,7 +14,7 @@ from messy_exports import EXPORTS
 from thorough import chosen
 from unveil import cli
 from unveil.catalog import anonymizer
-from unveil.data.schema import read_schema
+from unveil.data.schema import Schema, read_schema
 from unveil.engine import Engine
 from unveil.formats.releases import read_release, write_release
 from unveil.formats.tables import read_columns, read_table
@@ -77,7 +77,14 @@ ROLES = {
     "insurer": ({"Né(e) le", "Prénom", "Observations"}, {"Revenu annuel", "Prestation", "Motif de l'arrêt"}),
     "school": ({"Roepnaam", "Opmerkingen mentor", "Observaciones"}, {"Zorgindicatie", "Verzuim (uren)"}),
     "payroll": ({"Forename(s)", "Line manager", "Comments"}, {"Basic salary", "Bonus", "Reason for absence"}),
+    "emergency": ({"F. Nac.", "DNI/NIE", "Episodio", "Médico resp.", "Anotaciones"}, {"Dx principal (CIE-10)"}),
+    "practice": ({"Geb.dat.", "BSN", "Polisnummer", "Huisarts", "Opmerkingen"}, {"Diagnose (ICD-10)", "Rookt"}),
 }
+
+
+def _domain(schema: Schema, name: str) -> tuple[str, ...]:
+    attribute = schema.attribute(name) if schema.declaration(name).domain is not None else None
+    return () if attribute is None else tuple(attribute.values[: attribute.real])
 
 
 @pytest.mark.parametrize("name", EXPORTS)
@@ -97,6 +104,7 @@ def test_exports_for_people_to_read(tmp_path: Path, name: str, run: Callable[[Se
     named, kept = ROLES[name]
     assert all(schema.declaration(column).role == "identifier" for column in named)
     assert all(schema.declaration(column).role == "sensitive" for column in kept)
+    assert not {"N/C", "onb.", "s/d"} & {value for name in schema.names for value in _domain(schema, name)}
     found = read_columns(tmp_path / f"release{ending}", published=True)
     assert found.rows == 300
     assert not named & {*found.columns}

@@ -271,3 +271,163 @@ def test_pounds_and_kilograms(study, capsys):
     s.schema("old.toml", age=KNOWN, zip=KNOWN, diagnosis=s.values, lb=number)
     verdict, why = s.judged(capsys, f"old.csv:schema={s.folder}/old.toml")
     assert verdict != "within", why
+
+
+def secret_then(s, width):
+    """Zip as the old file's own schema has it: sensitive, in bands of `width`."""
+    two(s)
+    s.schema("old.toml", age=KNOWN, zip=KNOWN.replace("quasi-identifier", "sensitive"), diagnosis=s.values)
+    s.put("old.csv", {"age": s.bands(s.age, 50), "zip": s.bands(s.zip, width), "diagnosis": s.diagnosis})
+    return f"old.csv:schema={s.folder}/old.toml"
+
+
+def test_what_was_secret_then_is_known_now(study, capsys):
+    """Two zips to a band beside the diagnosis, and readers know zip."""
+    verdict, why = study.judged(capsys, secret_then(study, 2))
+    assert verdict != "within", why
+
+
+def test_halves_of_what_was_secret_then_are_within(study, capsys):
+    assert study.judged(capsys, secret_then(study, 50))[0] == "within"
+
+
+def drug_in_the_original(s, drug):
+    """Drugs of all by age and zip in the old file; the original has them, too, and the new file has not."""
+    two(s, drug=INSENSITIVE)
+    s.put("data.csv", {"age": s.age, "zip": s.zip, "diagnosis": s.diagnosis, "drug": drug}, range(PEOPLE))
+    s.put("old.csv", {"age": s.age, "zip": s.zip, "drug": drug})
+
+
+def test_the_original_holds_what_the_old_file_tells(study, capsys):
+    """Each drug is for one diagnosis."""
+    numbers = study.random.integers(1, 4, PEOPLE)
+    drug_in_the_original(study, [f"{v}{n}" for v, n in zip(study.diagnosis, numbers, strict=True)])
+    verdict, why = study.judged(capsys, "old.csv")
+    assert verdict != "within", why
+
+
+def test_a_drug_for_anything_is_within(study, capsys):
+    drug_in_the_original(study, study.random.integers(0, 12, PEOPLE))
+    assert study.judged(capsys, "old.csv")[0] == "within"
+
+
+def test_fewer_values_changed_than_is_said(study, capsys):
+    """Nobody's did."""
+    two(study)
+    study.put("old.csv", {"age": study.age, "zip": study.zip, "diagnosis": study.diagnosis})
+    verdict, why = study.judged(capsys, "old.csv:changed=0.9")
+    assert verdict != "within", why
+
+
+def test_values_changed_by_a_rule(tmp_path, capsys):
+    """Everybody is one stage further."""
+    s = Study(tmp_path, "abcdef")
+    two(s)
+    before = dict(zip("abcdef", "fabcde", strict=True))
+    s.put("old.csv", {"age": s.age, "zip": s.zip, "diagnosis": [before[v] for v in s.diagnosis]})
+    verdict, why = s.judged(capsys, "old.csv:changed=0.8")
+    assert verdict != "within", why
+
+
+def test_half_of_the_values_changed_as_is_said(study, capsys):
+    s = study
+    two(s)
+    now = s.random.permutation(s.diagnosis)
+    then = np.where(s.random.random(PEOPLE) < 0.5, s.diagnosis, now)
+    s.put("old.csv", {"age": s.bands(s.age), "zip": STARS, "diagnosis": then})
+    assert s.judged(capsys, "old.csv:changed=0.5")[0] == "within"
+
+
+def moved_bands(s):
+    """Bands of ten years in both, in the new file moved by five: together they tell bands of five."""
+    two(s)
+    s.put("old.csv", {"age": s.bands(s.age), "zip": STARS, "diagnosis": s.diagnosis})
+    low = np.maximum((s.age + 5) // 10 * 10 - 5, 0)
+    high = np.minimum((s.age + 5) // 10 * 10 + 4, 99)
+    new = [f"[{a}-{b}]" for a, b in zip(low, high, strict=True)]
+    s.put("new.csv", {"age": new, "zip": STARS, "diagnosis": s.diagnosis})
+
+
+@pytest.mark.parametrize("band_of_one_value", [45, 90])
+def test_bands_moved_by_half_of_their_width(study, capsys, band_of_one_value):
+    study.diagnosis[study.age // 5 * 5 == band_of_one_value] = "a"
+    moved_bands(study)
+    verdict, why = study.judged(capsys, "old.csv")
+    assert verdict == "exceeded", why
+
+
+def test_moved_bands_of_many_values_are_within(study, capsys):
+    moved_bands(study)
+    assert study.judged(capsys, "old.csv")[0] == "within"
+
+
+def listed(s, who):
+    """Who is in the old file, by age and zip, and nothing else of them."""
+    two(s)
+    s.put("old.csv", {"age": s.age, "zip": s.zip}, s.random.permutation(np.flatnonzero(who)))
+    return "old.csv:people=subset"
+
+
+def test_whoever_is_in_the_file_at_all_has_it(study, capsys):
+    """Participants of a study of one disease."""
+    verdict, why = study.judged(capsys, listed(study, study.diagnosis == "a"))
+    assert verdict != "within", why
+
+
+def test_a_list_of_anybody_is_within(study, capsys):
+    assert study.judged(capsys, listed(study, study.random.random(PEOPLE) < 0.4))[0] == "within"
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_two_visits_of_everybody(study, capsys, said):
+    s = study
+    two(s)
+    s.put("old.csv", {"age": s.age, "zip": s.bands(s.zip), "diagnosis": s.diagnosis}, np.tile(s.order(), 2))
+    verdict, why = s.judged(capsys, f"old.csv:people={said}")
+    assert verdict != "within", why
+
+
+def test_a_day_in_one_file_and_its_month_in_the_other(study, capsys):
+    """With a ward in both, day and diagnosis put most rows together."""
+    s = study
+    month, day = s.random.integers(1, 13, PEOPLE), s.random.integers(1, 29, PEOPLE)
+    dates = [f"2024-{m:02}-{d:02}" for m, d in zip(month, day, strict=True)]
+    ward = s.random.integers(0, 10, PEOPLE)
+    two(
+        s,
+        {"admitted": dates, "ward": ward},
+        {"admitted": [d[:7] for d in dates], "ward": ward},
+        admitted=INSENSITIVE,
+        ward=INSENSITIVE,
+    )
+    verdict, why = s.judged(capsys, "old.csv")
+    assert verdict != "within", why
+
+
+def test_pay_a_month_and_pay_a_year(study, capsys):
+    """The old file's schema calls it insensitive."""
+    s = study
+    pay = s.random.integers(10, 40, PEOPLE) * 100
+    s.diagnosis = pay
+    s.schema("schema.toml", age=KNOWN, zip=KNOWN, pay='role = "sensitive"\nkind = "numeric"\n')
+    s.put("data.csv", {"age": s.age, "zip": s.zip, "pay": pay}, range(PEOPLE))
+    s.put("new.csv", {"age": STARS, "zip": s.bands(s.zip), "pay": pay})
+    s.schema("old.toml", age=KNOWN, zip=KNOWN, yearly='role = "insensitive"\nkind = "numeric"\n')
+    s.put("old.csv", {"age": s.age, "zip": s.zip, "yearly": 12 * pay + s.random.integers(0, 600, PEOPLE)})
+    verdict, why = s.judged(capsys, f"old.csv:schema={s.folder}/old.toml")
+    assert verdict != "within", why
+
+
+def test_buckets_again_after_a_tenth_came_and_went(tmp_path, capsys):
+    """Each has three values to a bucket, and strangers of the other."""
+    s = Study(tmp_path, "abcdefgh")
+    two(s)
+    people = {"age": s.age, "zip": s.zip, "diagnosis": s.diagnosis}
+    for name, who in (("then", range(270)), ("data", range(30, PEOPLE))):
+        s.put(f"{name}.csv", people, who)
+        out = s.folder / ("old.csv" if name == "then" else "new.csv")
+        given = ("--schema", s.folder / "schema.toml", "--with", "anatomy:l=3", "--seed", len(name), "-o", out)
+        code, _, error = run("anonymize", s.folder / f"{name}.csv", *given, capsys=capsys)
+        assert code == 0, error
+    verdict, why = s.judged(capsys, "old.csv:people=overlapping,shared=240")
+    assert verdict != "within", why

@@ -632,3 +632,47 @@ def test_long_domains_stand_in_files(tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "city _ town.csv").write_text(found.files["d/city _ town.csv"], encoding="utf-8")
     assert table_of(found, columns, tmp_path).attributes[0].codes == 40
+
+
+def test_what_is_no_word_and_stands_for_missing_among_numbers_does_so_everywhere():
+    """Else N/C would be a value of the marital status, and a hierarchy would put it beside the widowed."""
+    people = 60
+    found = drafted(
+        weight=[str(50 + i) if i % 9 else "N/C." for i in range(people)],
+        state=["N/C." if i % 7 == 0 else ("married", "single")[i % 2] for i in range(people)],
+        children=[str(i % 4) if i % 10 else "N/C." for i in range(people)],  # too few numbers to say it alone
+        smokes=["none" if i % 3 else "some" for i in range(people)],
+        cigarettes=[str(i) if i % 3 else "none" for i in range(people)],  # a word may mean something elsewhere
+    )
+    document = tomllib.loads(found.toml)
+    assert "N/C." in document["missing"]
+    assert document["attributes"]["state"]["domain"] == ["married", "single"]
+    assert evidence_of(found, "children").kind is Kind.NUMERIC
+    assert document["attributes"]["smokes"]["domain"] == ["none", "some"]
+    assert document["attributes"]["cigarettes"]["prepare"] == {"missing": ["none"]}
+
+
+@pytest.mark.parametrize("name", ["F. Nac.", "D.O.B.", "GEBDATUM", "Naiss.", "生日", "X7"])
+def test_days_of_birth_are_found_by_their_name_or_by_their_span(name):
+    days = [f"{1930 + i % 80}-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(200)]
+    found = drafted(**{name: days, "seen": [f"2020-{1 + i % 12:02d}-01" for i in range(200)]})
+    assert evidence_of(found, name).role is Role.IDENTIFIER
+    assert [e.reasons[0] for e in found.evidence if e.name not in (name, "seen")] == ["completed years on 2020-12-01"]
+
+
+@pytest.mark.parametrize("name", ["admission date", "X7"])
+def test_days_of_a_few_years_or_of_stays_are_no_births(name):
+    years = 80 if name == "admission date" else 30
+    found = drafted(**{name: [f"{1930 + i % years}-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(200)]})
+    assert evidence_of(found, name).role is Role.QUASI_IDENTIFIER
+
+
+def test_codes_in_two_cases_are_read_in_capitals(tmp_path):
+    codes = [f"{'EIJK'[i % 4]}{10 + i % 23}.{i % 3}" for i in range(400)]
+    columns = {"icd": coded([code.lower() if i % 9 == 0 else code for i, code in enumerate(codes)])}
+    found = draft_schema(columns, name="t.csv")
+    document = tomllib.loads(found.toml)["attributes"]["icd"]
+    assert document["prepare"] == {"case": "upper"}
+    assert "are read in capitals" in found.toml
+    table = table_of(found, columns, tmp_path)
+    assert [table.attributes[0].values[code] for code in table.columns[0]] == codes

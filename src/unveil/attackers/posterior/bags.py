@@ -98,12 +98,16 @@ class Bins:
 
     @classmethod
     def of(cls, release: Release, attributes: tuple[int, ...], margins: dict[int, Floats], width: int) -> "Bins":
-        """Neighbours share a bin in an order; elsewhere rare codes share one. `width`: numbers kept of a bin."""
+        """Codes that no cell tells apart share a bin: what trees made of them would be noise. Of too many, neighbours
+        do in an order, and elsewhere rare ones. `width`: numbers kept of a bin.
+        """
         most = int(np.clip(MOST_NUMBERS // max(64 * width * len(attributes), 1), 8, MOST_BINS))
         of_code, sizes, ordered = [], [], []
         for index in attributes:
-            attribute, share = release.attributes[index], margins[index]
-            codes = attribute.codes
+            attribute = release.attributes[index]
+            apart = _told_apart(release.regions[index])
+            share = np.bincount(apart, weights=margins[index])
+            codes = len(share)
             if codes <= most:
                 number = np.arange(codes)
             elif attribute.kind.ordered:
@@ -111,7 +115,7 @@ class Bins:
             else:
                 rank = np.argsort(np.argsort(-share, kind="stable"), kind="stable")
                 number = np.minimum(rank, most - 1)
-            of_code.append(np.unique(number, return_inverse=True)[1].astype(np.uint8))
+            of_code.append(np.unique(number, return_inverse=True)[1][apart].astype(np.uint8))
             sizes.append(int(of_code[-1].max()) + 1)
             ordered.append(attribute.kind.ordered)
         place = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -210,6 +214,14 @@ def _laid_out(columns: ValueColumns, first: Ints, count: Ints, which: Ints, row:
     start = np.concatenate([[0], np.cumsum(times)])[begin]
     cells = np.repeat(row[entry], times), np.repeat(np.where(small, 1, count[entry]), times)
     return matching.lay_out(start, *cells, value_start, columns.column[place], columns.count[place], states=states)
+
+
+def _told_apart(regions: Regions) -> Ints:
+    """(codes,) a number, growing along the codes, that neighbours share who are in the same regions."""
+    edge = np.zeros(regions.codes + 1, dtype=np.bool_)
+    edge[regions.low], edge[regions.high + 1] = True, True
+    edge[0] = False
+    return np.cumsum(edge[:-1]).astype(np.int64)
 
 
 def _gathered(start: Ints, which: Ints) -> tuple[Ints, Ints]:

@@ -1,7 +1,7 @@
 """What else there is to say of chains: tests of parameters and rows, how well each fits, and readings that differ."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Reading:
 def parted(model: HiddenModel, states: Sequence[Draw]) -> list[tuple[float, list[Draw]]]:
     """States that lie apart from all others, with their shares, the largest part first; one part if all touch."""
     columns = np.repeat(model.matched, np.diff(model.layout.place))
-    points = np.stack([state.theta.flat[columns] for state in states])
+    points = np.stack([state.theta.whole().flat[columns] for state in states])
     parts = _parts(points, np.arange(len(states)), max(len(states) // 50, 1))
     found = [(len(part) / len(states), [states[i] for i in part[:MOST_READ].tolist()]) for part in parts]
     return sorted(found, key=lambda one: -one[0])
@@ -109,7 +109,7 @@ def chain_facts(model: HiddenModel, chains: Sequence[Sequence[Draw]], engine: En
 
 def middle(model: HiddenModel, states: Sequence[Draw]) -> Draw:
     """The mean of the parameters: a place that stands for the whole chain, where one state would be noise."""
-    theta = model.layout.split(np.mean([d.mean.flat for d in states], axis=0))
+    theta = model.layout.read(np.mean([d.mean.flat for d in states], axis=0)).whole()
     pi = np.mean([d.pi_mean for d in states], axis=0)
     return Draw(theta, theta, pi, pi, states[-1].partner, states[-1].key, states[-1].current)
 
@@ -131,7 +131,8 @@ def _row_states(model: HiddenModel, states: Sequence[Draw], engine: Engine) -> N
     pair = np.repeat(first[chosen] - start, length[chosen]) + np.arange(stop[-1])
     found = []
     for draw in states[:: max(len(states) // MOST_STATES, 1)]:
-        sums = np.cumsum((chances(model, block, draw) * block.rows)[pair])
+        whole = replace(draw, theta=draw.theta.whole())
+        sums = np.cumsum((chances(model, block, whole) * block.rows)[pair])
         below = np.where(start > 0, sums[start - 1], 0.0)
         at = below + random.random(len(chosen)) * (sums[stop - 1] - below)
         found.append(block.column[pair[np.clip(np.searchsorted(sums, at, side="right"), start, stop - 1)]])

@@ -88,10 +88,9 @@ class HiddenPosterior(HiddenAnswers):
         every = min(every, max(settings.sweeps // BATCHES, 1))
         most = _most_kept(model, settings)
         started = [_start(model, engine.named(f"chain {chain}"), chain) for chain in number]
+        kept = [ThinnedStates(most, model.layout) for _ in number]
         goal = settings.burn_in + settings.sweeps
-        found = cls(
-            model, engine, settings, started, [ThinnedStates(most) for _ in number], asked, every, goal, saved, refused
-        )
+        found = cls(model, engine, settings, started, kept, asked, every, goal, saved, refused)
         found.distinct, found.fits = distinct, [[] for _ in number]
         if Tempering.suits(model) and settings.burn_in:
             likelihood = Likelihood.of(model)
@@ -221,7 +220,7 @@ class HiddenPosterior(HiddenAnswers):
         rounds = int(np.log2(max(drawn / max(settings.sweeps // 4, 50), 1.0)))
         few = 0 if self.ladders else min(BATCHES, self.kept[0].most)
         for long in (drawn >> left for left in range(rounds, -1, -1)):
-            fits, running, states = [], [Running() for _ in self.questions], ThinnedStates(few)
+            fits, running, states = [], [Running() for _ in self.questions], ThinnedStates(few, model.layout)
             for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every, move=move):
                 if self.engine.stop.is_set():
                     return UNTRIED
@@ -378,5 +377,6 @@ def _most_kept(model: HiddenModel, settings: Chains) -> int:
     size += sum(4 * int(block.groups.row_start[-1]) for block in model.hidden)
     if size > MOST_OF_STATE:
         raise NotApplicable("the domains are too large to learn from hidden links; declare bins or a coarser domain")
+    size -= 16 * (len(model.layout.beta) - model.layout.kept)
     room = MOST_MEMORY // (2 * max(size, 1) * settings.chains)
     return min(settings.keep, room) if room >= FEWEST_KEPT else 0

@@ -24,6 +24,10 @@ class Shares(Mapping[int, Floats]):
     flat: Floats
     of: dict[int, Floats]  # views of it
 
+    def whole(self) -> "Shares":
+        """Of all codes: these."""
+        return self
+
     def __getitem__(self, attribute: int) -> Floats:
         return self.of[attribute]
 
@@ -32,6 +36,39 @@ class Shares(Mapping[int, Floats]):
 
     def __len__(self) -> int:
         return len(self.of)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PossibleShares(Shares):
+    """Shares of which only those of possible codes are kept, in `flat`; `of` is empty.
+
+    What of a value is left for its other codes is divided as the prior says: so it is of a mean, and so on average of
+    what was drawn.
+    """
+
+    layout: "Layout"
+
+    def __getitem__(self, attribute: int) -> Floats:
+        return self.whole()[attribute]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.layout.attributes)
+
+    def __len__(self) -> int:
+        return len(self.layout.attributes)
+
+    def whole(self) -> Shares:
+        """Of all codes."""
+        some = self.layout.possible
+        assert some is not None
+        empty = some.first[1:] == some.first[:-1]
+        sums = np.add.reduceat(np.append(self.flat, 0.0), some.first[:-1])
+        left = np.maximum(1.0 - np.where(empty, 0.0, sums), 0.0)
+        each = np.divide(left, some.rest, out=np.zeros_like(left), where=some.rest > 0)
+        codes = np.concatenate([np.repeat(codes, values) for values, codes in self.layout.shape])
+        found = np.maximum(self.layout.beta * np.repeat(each, codes), 1e-300)
+        found[some.place] = self.flat
+        return self.layout.split(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +180,19 @@ class Layout:
         ends = pairwise(self.place.tolist())
         pairs = zip(self.attributes, ends, self.shape, strict=True)
         return Shares(flat, {i: flat[a:b].reshape(shape) for i, (a, b), shape in pairs})
+
+    @property
+    def kept(self) -> int:
+        """How many shares of a state are kept: all, or those of possible codes."""
+        return len(self.beta) if self.possible is None else len(self.possible.place)
+
+    def keep(self, shares: Shares) -> Shares:
+        """Shares to be kept: all, or those of possible codes."""
+        return shares if self.possible is None else self.read(shares.flat[self.possible.place])
+
+    def read(self, kept: Floats) -> Shares:
+        """Those whose `flat` was kept."""
+        return self.split(kept) if self.possible is None else PossibleShares(kept, {}, self)
 
     def shares(self, drawn: Floats) -> Shares:
         """Shares of codes, from what was drawn: where an attribute is smoothed that is shares of centres."""

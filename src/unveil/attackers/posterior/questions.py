@@ -14,6 +14,7 @@ from unveil.attackers.posterior.checkpoint import Arrays
 from unveil.attackers.posterior.convergence import PRECISION
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term
+from unveil.attackers.posterior.parameters import Layout
 from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release
 from unveil.errors import Stopped
@@ -108,6 +109,7 @@ class ThinnedStates:
     """States of one chain, thinned as they come: between `most` and twice as many; none if `most` is 0."""
 
     most: int
+    layout: Layout
     states: list[Draw] = field(default_factory=list)
     seen: int = 0
     every: int = 1
@@ -116,7 +118,9 @@ class ThinnedStates:
         """One more state."""
         self.seen += 1
         if self.most and self.seen % self.every == 0:
-            self.states.append(replace(draw, weights=None, expected=None, reckoned={}))
+            theta = self.layout.keep(draw.theta)  # one and the same as its mean: see `conditional_term`
+            mean = theta if draw.mean is draw.theta else self.layout.keep(draw.mean)
+            self.states.append(replace(draw, theta=theta, mean=mean, weights=None, expected=None, reckoned={}))
         if self.states and len(self.states) == 2 * self.most:
             self.states, self.every = self.states[1::2], 2 * self.every
 
@@ -137,10 +141,10 @@ class ThinnedStates:
     def of_arrays(cls, model: HiddenModel, arrays: Arrays, at: str) -> "ThinnedStates":
         """As they were saved."""
         most, seen, every, states = arrays[f"{at}/kept"].tolist()
-        found = cls(most, [], seen, every)
+        found = cls(most, model.layout, [], seen, every)
         saved = f"{at}/states"
         for state in range(states):
-            theta, mean = (model.layout.split(arrays[f"{saved}/{name}"][state]) for name in ("theta", "mean"))
+            theta, mean = (model.layout.read(arrays[f"{saved}/{name}"][state]) for name in ("theta", "mean"))
             partner = tuple(arrays[f"{saved}/partner/{b}"][state] for b in range(len(model.hidden)))
             pi, pi_mean, key, current = (arrays[f"{saved}/{n}"][state] for n in ("pi", "pi_mean", "key", "current"))
             found.states.append(Draw(theta, mean, pi, pi_mean, partner, np.uint64(key), current))
@@ -161,7 +165,9 @@ def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int, prec
     def one(states: Sequence[Draw]) -> Running:
         running = Running()
         for draw in states:
-            add_state(term, running, draw)
+            theta = draw.theta.whole()  # once for all attributes
+            mean = theta if draw.mean is draw.theta else draw.mean.whole()
+            add_state(term, running, replace(draw, theta=theta, mean=mean))
         return running
 
     with ThreadPoolExecutor(workers) as pool:

@@ -4,7 +4,7 @@ A draft decides nothing: it says `confirmed = false`, and commands that need rol
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 
@@ -12,10 +12,9 @@ from unveil.data.attribute import Kind, Role
 from unveil.data.draft.columns import Column, read_column
 from unveil.data.draft.file import Drafted, draft_files
 from unveil.data.draft.proposals import Derived, Proposal, derived_columns, propose
-from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, searched_sets, weigh
+from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, is_birth, searched_sets, weigh
 from unveil.data.draft.sets import JointRows, SetEvidence
 from unveil.data.draft.summary import MISSING_TOKENS, ColumnTexts, HeldRows, RowSource, RowValues
-from unveil.data.draft.words import BIRTH_WORDS, hinted
 from unveil.data.preparation import CodedColumn
 from unveil.data.texts import MISSING_WORDS
 from unveil.errors import TableError
@@ -73,6 +72,9 @@ def draft_schema(
     told = told or {}
     as_it_is = published or bool(told) or not prepare
     proposals = {n: Proposal(c) if as_it_is else propose(n, c, tokens, decimal) for n, c in raw.items()}
+    if marks := _marks(proposals.values()):
+        tokens |= marks
+        proposals = {n: propose(n, c, tokens, decimal) for n, c in raw.items()}
     read = {n: read_column(n, p.column, decimal, tokens, published) for n, p in proposals.items()}
     derived = {} if as_it_is else {d.name: d for d in _derived(raw, source, proposals, read)}
     read |= {n: read_column(n, d.column, decimal, tokens, False) for n, d in derived.items()}
@@ -106,17 +108,24 @@ def draft_schema(
     return Draft(toml, tuple(evidence.values()), sets, search, files)
 
 
+def _marks(proposals: Iterable[Proposal]) -> frozenset[str]:
+    """What stands for missing among numbers or dates and is no word, such as N/C: it does so in every column."""
+    found = [word for proposal in proposals for word in proposal.prepare.get("missing", ())]
+    return frozenset(word for word in found if not word.replace(" ", "").isalpha())
+
+
 def _derived(
     raw: Mapping[str, ColumnTexts], source: RowSource, proposals: Mapping[str, Proposal], read: Mapping[str, Column]
 ) -> list[Derived]:
     """What is made of dates; the last day that the file knows but for births stands for the day of the export."""
     dates = {n: str(proposals[n].prepare.get("date", "yyyy-mm-dd")) for n, c in read.items() if c.kind is Kind.DATE}
     words = {n: list(proposals[n].prepare.get("missing", ())) for n in dates}
-    events = [n for n in dates if not hinted(n, BIRTH_WORDS)]
+    births = frozenset(n for n in dates if is_birth(read[n]))
+    events = [n for n in dates if n not in births]
     places = [places for n in events if (places := read[n].places) is not None and len(places)]
     latest = date.fromordinal(int(max(p[-1] for p in places))) if places else None
     tokens = sorted({token for n in dates for token in read[n].tokens})
-    return derived_columns(raw, source, dates, words, tokens, latest)
+    return derived_columns(raw, source, dates, births, words, tokens, latest)
 
 
 def _row_values(raw: Mapping[str, ColumnTexts], column: Column, made: Proposal | Derived | None) -> RowValues:

@@ -1,7 +1,7 @@
 """What a draft proposes to do with a column before it is read: dates, numbers, blanks, spellings, marks for missing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,7 +14,6 @@ from unveil.data.draft.summary import ColumnTexts, Make, RowSource, is_missing
 from unveil.data.draft.words import (
     ADMISSION_WORDS,
     AGE_NAMES,
-    BIRTH_WORDS,
     DISCHARGE_WORDS,
     SEX_WORDS,
     STAY_NAMES,
@@ -183,8 +182,8 @@ def _propose_spellings(
     total = sum(count_of[text] for text in texts)
     if len({text.strip() for text in texts}) < len(texts):
         prepare["trim"] = True
-        rows = sum(count_of[text] for text in blanks)
-        notes.append(f"blanks at the edges of {rows:,} rows are cut, for instance {shown(blanks[0], 30)}")
+        edged = sum(count_of[text] for text in blanks)
+        notes.append(f"blanks at the edges of {edged:,} rows are cut, for instance {shown(blanks[0], 30)}")
     if total < FOLD_ROWS:
         return
     groups: dict[str, dict[str, int]] = {}
@@ -201,7 +200,14 @@ def _propose_spellings(
         ):
             recode |= dict.fromkeys(rare, common)
             rows_of |= rare
-    if 0 < len(recode) <= MOST_RECODES:
+    small = [text for text in texts if text != text.upper()]
+    rows = sum(count_of[text] for text in small)
+    one_case = rows <= FOLD_SHARE * total and len({text.strip().upper() for text in texts}) == len(groups)
+    if len(recode) > MOST_RECODES and one_case:
+        prepare["case"] = "upper"
+        example = shown(small[0], 30)
+        notes.append(f"{len(small):,} texts of {rows:,} rows are read in capitals, for instance {example}")
+    elif 0 < len(recode) <= MOST_RECODES:
         prepare["recode"] = recode
         said = [f"{shown(rare, 30)} ({rows_of[rare]:,} rows) is read as {shown(recode[rare], 30)}" for rare in recode]
         notes.append("; ".join(said[:4]) + (f"; and {len(said) - 4} more" if len(said) > 4 else ""))
@@ -214,17 +220,19 @@ def derived_columns(
     raw: Mapping[str, ColumnTexts],
     rows: RowSource,
     dates: Mapping[str, str],
+    births: Collection[str],
     missing: Mapping[str, Sequence[str]],
     tokens: Sequence[str],
     latest: Any,
 ) -> list[Derived]:
-    """An age out of a birth date, a length of stay out of two dates. `dates`: the format of each column of dates."""
+    """An age out of a birth date, a length of stay out of two dates. `dates`: the format of each column of dates, some
+    of which are `births`."""
     found: list[Derived] = []
     taken = set(raw)
-    admitted = next((name for name in dates if hinted(name, ADMISSION_WORDS) and not hinted(name, BIRTH_WORDS)), None)
+    admitted = next((name for name in dates if hinted(name, ADMISSION_WORDS) and name not in births), None)
     for name, form in dates.items():
         plans: list[tuple[str, dict[str, Any], str]] = []
-        if hinted(name, BIRTH_WORDS):
+        if name in births:
             at = admitted or latest
             if at is None:
                 reason = "the year alone: no other date says on which day ages are to be taken"

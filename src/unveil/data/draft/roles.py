@@ -4,11 +4,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from unveil.data.attribute import Kind, Role
 from unveil.data.draft.columns import Column
 from unveil.data.draft.sets import JointRows, SetEvidence, search_sets, spread
 from unveil.data.draft.words import (
+    ADMISSION_WORDS,
     BIRTH_WORDS,
+    DISCHARGE_WORDS,
     FREQUENCY_WORDS,
     ID_WORDS,
     KNOWN_WORDS,
@@ -23,11 +27,12 @@ from unveil.data.draft.words import (
 )
 from unveil.data.texts import MANY, names_conditions, names_people, numbers_people
 
-__all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "searched_sets", "share_text", "weigh"]
+__all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "is_birth", "searched_sets", "share_text", "weigh"]
 
 _DATE_LIKE = re.compile(r"\s*\d{1,4}([./-])\d{1,2}\1\d{2,4}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?\s*")
 ID_ROWS = 50  # in fewer rows, all values different says nothing
 NEAR_UNIQUE = 0.95
+LIVES = 50 * 365.25  # days between all but the first and the last of twenty, from which on they are births
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
         return Role.SENSITIVE, [conditions]
     if column.places is None and distinct > 1 and hinted(column.name, REMARK_WORDS) and not column.published:
         return Role.IDENTIFIER, ["the name says free text, which may hold anything"]
-    if column.kind is Kind.DATE and hinted(column.name, BIRTH_WORDS) and not column.published:
+    if is_birth(column):
         return Role.IDENTIFIER, ["an exact birth date singles people out: release an age or a year instead"]
     if hinted(column.name, ID_WORDS) and apart >= (0.1 if present >= ID_ROWS else 0.9):
         return Role.IDENTIFIER, [f"the name says an identifier, and {share_text(apart)} of its values differ"]
@@ -128,6 +133,20 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
     if known:
         return Role.QUASI_IDENTIFIER, ["the name says what others may know of a person"]
     return Role.QUASI_IDENTIFIER, ["nothing says that others cannot know it"]
+
+
+def is_birth(column: Column) -> bool:
+    """Whether a column holds days of birth: by its name, or because its days span lives and are no stay's."""
+    if column.kind is not Kind.DATE or column.published or column.places is None:
+        return False
+    if hinted(column.name, BIRTH_WORDS):
+        return True
+    few = column.rows - column.missing < ID_ROWS or len(column.places) < MANY
+    if few or hinted(column.name, f"{ADMISSION_WORDS} {DISCHARGE_WORDS}"):
+        return False
+    below = np.cumsum(column.counts[: len(column.places)])
+    low, high = column.places[np.searchsorted(below, np.array([0.05, 0.95]) * below[-1])]
+    return bool(high - low > LIVES)
 
 
 def _numbers_rows(column: Column, present: int) -> bool:

@@ -109,7 +109,8 @@ SENSITIVE_WORDS = (
     "union gewerkschaft syndicat sexuality orientation crime offence offense verdict criminal straftat delit "
     "delito reato mental befund sante gesundheit salute salud delikt bewahrung infraction casier antecedentes "
     "strafblad dette deuda debito patrimoine sindacato sindicato glaube croyance wahl voto drugs drogen* "
-    "drogue* droga* alcohol* alkohol* alcool* smoker smokes smoking raucher* raucht fumeur fumador fumatore "
+    "drogue* droga* alcohol* alkohol* alcool* smoker smokes smoking roker rookt rookstatus rookgedrag raucher* raucht "
+    "fumeur fumador fuma fumatore "
     "cardiolog* kardiolog* urolog* gynaecolog* gynecolog* gynakolog* ginecolog* maternid* maternit* "
     "dermatolog* venereolog* infectiolog* "
     "reason motif motifs motivo reden *grund sick sickness absence absences *abwesenheit fehltage fehlzeit* "
@@ -118,18 +119,19 @@ SENSITIVE_WORDS = (
     "adiccion* dependance* dipendenza dipendenze ludopatia tossicodipend* toxicoman* verslav* "
 ) + STATE_WORDS
 KNOWN_WORDS = (
-    "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "
+    "age alter edad eta idade leeftijd sex gender geschlecht geschl sexe sexo sesso geslacht gesl "
+    "birth birthday birthdate dob "
     "geburt* geboorte* naissance nacimiento nascita zip zipcode plz postleitzahl postcode postal city town ort *ort "
     "stadt ville ciudad citta stad wohnort region *region county kreis landkreis state country land pays pais paese "
     "nationality *angehoerigkeit staatsangehorigkeit nationalite nacionalidad nationaliteit race ethnicity marital "
     "familienstand etat civil estado burgerlijke education bildung beruf* profession* occupation job metier "
     "profesion beroep"
 )
-SEX_WORDS = "sex gender geschlecht sexe sexo sesso geslacht genere genero genre"
+SEX_WORDS = "sex gender geschlecht geschl sexe sexo sesso geslacht gesl genere genero genre"
 AGE_WORDS = "age alter edad eta idade leeftijd lebensalter *alter"
 BIRTH_WORDS = (
-    "birth birthday birthdate dob geburt* geboorte* geboren geb naissance ne nee nacimiento "
-    "nacido nacida nascita nato nata"
+    "birth birthday birthdate dob geburt* geboorte* geboren geb gebdat* naissance naiss ddn ne nee nacimiento "
+    "nacido nacida nac fnac fecnac fechanac nascita nasc nato nata"
 )
 DUTCH_WORDS = (
     "geslacht achternaam voornaam roepnaam woonplaats leerling* opmerking* nationaliteit burgerlijke opname* ontslag*"
@@ -202,6 +204,8 @@ def hinted(name: str, words: str) -> bool:
     found = words_of(name)
     large = [word for word in found if word not in _SMALL_WORDS]
     found += [one + other for one, other in itertools.pairwise(large)]
+    # D.O.B. is one word, too.
+    found += ["".join(one) for short, one in itertools.groupby(found, key=lambda word: len(word) == 1) if short]
     return any(_fits(word, pattern) for word in found for pattern in patterns)
 
 
@@ -216,7 +220,7 @@ def named_as(name: str, names: dict[str, str], taken: set[str]) -> str:
     if "geboorte" in names and any(hinted(other, DUTCH_WORDS) for other in taken):
         words = [word.replace("geb", "geboorte", 1) if word in ("geb", "geboren") else word for word in words]
     stems = sorted(names, key=len, reverse=True)
-    found = next(names[stem] for stem in stems if any(word.startswith(stem) for word in words))
+    found = next((names[stem] for stem in stems if any(word.startswith(stem) for word in words)), names[""])
     while found in taken:
         found += "_"
     return found

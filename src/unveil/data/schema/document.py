@@ -36,13 +36,14 @@ class DomainFile(BaseModel):
 class Preparation(BaseModel):
     """How a column comes about from the columns of the file: one `prepare` table of an attribute.
 
-    The texts of the column, or of `from`, are trimmed and recoded, then read as dates or numbers; last, at most one
-    value is derived. See docs/schema.md#preparation.
+    The texts of the column, or of `from`, are trimmed, written in one case and recoded, then read as dates or numbers;
+    last, at most one value is derived. See docs/schema.md#preparation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
     source: str | None = Field(None, alias="from")
     trim: StrictBool = False
+    case: Literal["upper", "lower"] | None = None
     recode: dict[str, str] = {}
     missing: tuple[str, ...] = ()
     date: str | None = None

@@ -37,6 +37,7 @@ class Summary:
     """What one screen says; tables are shortened to what it has room for."""
 
     top: list[Block]
+    spare: list[Block]  # left out where there is no room
     grids: list[Grid]
     not_tested: list[str]  # as a line names it, the shortest first
     more_not_tested: int  # what has no short name
@@ -54,11 +55,11 @@ def summary_of(document: Document, names: Names) -> Summary:
     told = (*told_kinds(document, names), *known_rows(document))
     top: list[Block] = [*_verdicts(document, names), *kinds_grid(document, names), *_sentences(document, names)]
     top += [Listing(told, "plain")] if told else []
-    if calibration := least_calibrated(document, names):
-        top.append(Listing((("Least calibrated", clean(calibration, 200)),), "plain"))
+    calibration = least_calibrated(document, names)
+    spare: list[Block] = [Listing((("Least calibrated", clean(calibration, 200)),), "plain")] if calibration else []
     if (command := to_try(document)) and not names.several:
         top.append(Listing((("To try", command),), "plain"))
-    return Summary(top, grids, *_untested(document))
+    return Summary(top, spare, grids, *_untested(document))
 
 
 def _bare(grid: Grid) -> Grid:

@@ -6,11 +6,12 @@ beliefs come from all groups at once, exactly in small parts and on trees, by be
 
 from unveil.risk.composition.check import SampledCheck, sampled_check
 from unveil.risk.composition.combinations import Combinations, columns_in_common, combinations_of
-from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, view_of, views_of
+from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, presence_view, view_of, views_of
 from unveil.risk.composition.exposure import Exposure, exposure_of, minimal_sets
 from unveil.risk.composition.inference import JointBelief, ReleaseView, Web, weave
 from unveil.risk.composition.keeping import Keeping, kept_together
 from unveil.risk.composition.links import Overlap
+from unveil.risk.composition.structure import home_of
 
 __all__ = [
     "Combinations",
@@ -26,8 +27,10 @@ __all__ = [
     "columns_in_common",
     "combinations_of",
     "exposure_of",
+    "home_of",
     "kept_together",
     "minimal_sets",
+    "presence_view",
     "sampled_check",
     "view_of",
     "views_of",

@@ -17,7 +17,7 @@ from unveil.risk.composition.combinations import Combinations, places
 from unveil.risk.composition.inference import ReleaseView
 from unveil.risk.composition.links import Overlap
 
-__all__ = ["EarlierRelease", "KnownPeople", "view_of", "views_of"]
+__all__ = ["EarlierRelease", "KnownPeople", "presence_view", "view_of", "views_of"]
 
 Floats = NDArray[np.float64]
 
@@ -111,6 +111,22 @@ def views_of(
     return views
 
 
+def presence_view(name: str, earlier: EarlierRelease, people: KnownPeople) -> ReleaseView:
+    """One release as it speaks of who is in it: everybody there shows the same."""
+    published = earlier.release
+    known = [sum(published.attributes[i].name in people.known for i in block.attributes) for block in published.blocks]
+    number, added = int(np.argmax(known)), len(published.attributes)
+    parts = []
+    for place, one in enumerate(published.blocks):
+        cells = tuple(one.region(i).astype(np.int64) for i in one.attributes)
+        there = ((added,), (np.zeros(len(one.cell), dtype=np.int64),)) if place == number else ((), ())
+        parts.append(BlockRows(one.attributes + there[0], one.group, cells + there[1], one.count))
+    inside = Attribute("in it", Role.SENSITIVE, Kind.CATEGORICAL, ("yes",))
+    attributes, regions = [*published.attributes, inside], [*published.regions, Regions.singles(1)]
+    made = build_release(attributes, regions, parts, published.perturbed)[0]
+    return view_of(name, replace(earlier, release=made, changed=0.0), people, inside)
+
+
 def _view(
     name: str, earlier: EarlierRelease, found: _Reading, release: Release, targets: Targets, emission: Floats | None
 ) -> ReleaseView:
@@ -141,7 +157,7 @@ def _read(earlier: EarlierRelease, people: KnownPeople, asked: Attribute) -> _Re
         raise NotApplicable(f"{unknown[0]} is not known of people in it, so nothing can be said of its value then")
     known, likelihood, nowhere = {}, {}, np.zeros(people.count, dtype=bool)
     for i, attribute in enumerate(release.attributes):
-        if i == index or attribute.name not in people.known or attribute.role is Role.SENSITIVE:
+        if i == index or attribute.name not in people.known:  # known now, whatever it was then
             continue
         mine, regions, of_person = people.known[attribute.name]
         known[i], lost = _translated(mine, regions, of_person, attribute, earlier.then.get(attribute.name, 0.0))

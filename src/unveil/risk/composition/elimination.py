@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.kernels.composition import eliminate
+from unveil.kernels.numbering import grouped
 from unveil.risk.composition.links import GroupLinks
 from unveil.risk.composition.structure import ConnectedParts
 
@@ -44,8 +45,7 @@ def exact_beliefs(
     if not small[parts.part].any():
         return belief, done, against
     of_class = [_by_class(one, len(size)) for one in links]
-    order = np.argsort(parts.part, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(parts.part, minlength=len(small)))])
+    order, start = grouped(parts.part, len(small))
     stranger = p.mean(axis=0)
     for part in np.flatnonzero(small & (np.diff(start) > 0)):
         classes = order[start[part] : start[part + 1]]
@@ -60,8 +60,8 @@ def exact_beliefs(
 
 def _by_class(links: GroupLinks, classes: int) -> tuple[Ints, Ints]:
     """Links ordered by class, and where each class begins."""
-    order = np.argsort(links.person, kind="stable")
-    return order, np.concatenate([[0], np.cumsum(np.bincount(links.person, minlength=classes + 1))])
+    order, start = grouped(links.person, classes + 1)
+    return order, start
 
 
 def _part(

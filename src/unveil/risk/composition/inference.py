@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.belief import Targets
+from unveil.data.regions import rank_sequences
 from unveil.data.release import Release, example_rows, row_numbers
 from unveil.errors import UsageError
+from unveil.kernels.numbering import grouped
 from unveil.risk.composition.elimination import exact_beliefs
 from unveil.risk.composition.links import Floats, GroupLinks, Ints, Overlap, link_people
 from unveil.risk.composition.propagation import Propagated, propagate
@@ -41,7 +43,7 @@ class ReleaseView:
             and self.nowhere is other.nowhere is None
             and _equal(self.emission, other.emission)
             and _equal(self.targets.group, other.targets.group)
-            and np.array_equal(self.targets.distinct()[1], other.targets.distinct()[1])
+            and np.array_equal(self.targets.numbered(), other.targets.numbered())
         )
 
 
@@ -104,8 +106,11 @@ class Web:
             found = Propagated(exact, 0, 0.0, 0.0, np.zeros(classes), against)
         else:
             found = propagate(self.ties, self.size, prior, tree=tree)
-        belief = np.where(done[:, None], exact, found.belief)
-        belief = np.where(belief.sum(axis=1, keepdims=True) > 0, belief, prior)  # whom nothing fits: see `impossible`
+        belief = found.belief
+        if found.belief is not exact:
+            belief[done] = exact[done]
+        unfit = np.flatnonzero(belief.sum(axis=1) <= 0)
+        belief[unfit] = prior[unfit]  # whom nothing fits: see `impossible`
         impossible = np.where(done, False, found.impossible | against)
         loose = ~done & (found.moving > 0)
         change = found.change if loose.any() else 0.0
@@ -153,7 +158,7 @@ def weave(views: Sequence[ReleaseView], values: int, of: Ints | None = None) -> 
     counts = {one.targets.count for one in views}
     if len(counts) != 1:
         raise UsageError("every release must be asked about the same people")
-    columns = [one.targets.distinct()[1] for one in views]
+    columns = [one.targets.numbered() for one in views]
     columns += [one.nowhere.astype(np.int64) for one in views if one.nowhere is not None]
     number = row_numbers(columns)
     first, size = example_rows(number), np.bincount(number)
@@ -186,8 +191,6 @@ def _places(links: GroupLinks, classes: int) -> Ints:
     """(classes,) a number that people share who may stand in the same entries."""
     real = links.person < classes
     person, entry = links.person[real], links.entry[real]
-    order = np.lexsort((entry, person))
-    from unveil.data.regions import rank_sequences
-
-    start = np.concatenate([[0], np.cumsum(np.bincount(person, minlength=classes))])
-    return rank_sequences(start.astype(np.int64), entry[order].astype(np.int64))
+    by_entry = grouped(entry, int(entry.max(initial=-1)) + 1)[0]
+    order, start = grouped(person[by_entry], classes)
+    return rank_sequences(start, entry[by_entry[order]])

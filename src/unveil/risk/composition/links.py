@@ -11,6 +11,8 @@ from unveil.attackers.posterior.fits import block_fits
 from unveil.data.belief import Targets
 from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.errors import NotApplicable, UsageError
+from unveil.kernels.composition import fill_possible
+from unveil.kernels.numbering import grouped
 from unveil.risk.composition.slices import BlockLinks, SliceLinks
 
 __all__ = ["Floats", "GroupLinks", "Ints", "Overlap", "link_people"]
@@ -107,13 +109,10 @@ class GroupLinks:
     def possible(self, people: int, values: int, *, absent: bool = True) -> NDArray[np.bool_]:
         """(people + 1, values) which values some row holds where a person may stand; all for who may be `absent`."""
         columns = values if self.emission is None else len(self.emission)
-        length = np.diff(self.value_start)[self.group]
-        pair = np.repeat(np.arange(len(self.person)), length)
-        first = np.concatenate([[0], np.cumsum(length)])[:-1]
-        column = self.column[np.repeat(self.value_start[self.group] - first, length) + np.arange(len(pair))]
-        found = np.zeros((people + 1, columns))
-        found[self.person[pair], column] = 1.0
-        seen = self.values_of(found) > 0
+        seen = np.zeros((people + 1, columns), dtype=np.bool_)
+        fill_possible(self.start, self.person, self.value_start, self.column, seen)
+        if self.emission is not None:
+            seen = self.values_of(seen.astype(np.float64)) > 0
         seen[:people][absent & (self.present < 1 - 1e-9)] = True
         seen[people] = True
         return np.asarray(seen)
@@ -161,9 +160,7 @@ def link_people(
     certain = np.concatenate([certain[keep], settled[extra]])
     where = group[place]
     groups = int(group.max(initial=-1)) + 1
-    order = np.argsort(where, kind="stable")
-    start = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(where, minlength=groups), out=start[1:])
+    order, start = grouped(where, groups)
     value_start, column, held = _held(release, targets, emission is None, groups)
     slices = None
     if blocks:
@@ -281,22 +278,24 @@ def _pairs(
 
     first = example_rows(number)
     columns = [block.region(i)[first] for i in known]
-    point = np.stack([targets.known[i].regions.low[targets.known[i].of_target] for i in known], axis=1)
+    points = [targets.known[i].regions.low[targets.known[i].of_target] for i in known]
     boxes = row_numbers(columns)  # sets of several groups may show the same cells
     shown = example_rows(boxes)
-    regions = [release.regions[i].take(column[shown]) for i, column in zip(known, columns, strict=True)]
-    low = np.stack([r.low[r.start[:-1]] for r in regions], axis=1)
-    high = np.stack([r.high[r.start[1:] - 1] for r in regions], axis=1)
-    if all((r.sizes == 1).all() for r in regions):
-        target, box = _equal_rows(point, low)
+    cells = [column[shown] for column in columns]
+    single = [release.regions[i].single()[cell] for i, cell in zip(known, cells, strict=True)]
+    if all((code >= 0).all() for code in single):
+        target, box = _equal_rows(points, single)
     else:
-        target, box = points_in_boxes(point.astype(np.int32), low.astype(np.int32), high.astype(np.int32))
+        regions = [release.regions[i].take(cell) for i, cell in zip(known, cells, strict=True)]
+        low = np.stack([r.low[r.start[:-1]] for r in regions], axis=1)
+        high = np.stack([r.high[r.start[1:] - 1] for r in regions], axis=1)
+        point = np.stack(points, axis=1).astype(np.int32)
+        target, box = points_in_boxes(point, low.astype(np.int32), high.astype(np.int32))
         for axis, r in enumerate(regions):  # a set of codes has gaps that its box does not
             if (r.runs > 1).any():
                 inside = r.holds(box, point[target, axis].astype(np.int64))
                 target, box = target[inside], box[inside]
-    order = np.argsort(boxes, kind="stable")
-    begin = np.concatenate([[0], np.cumsum(np.bincount(boxes))])
+    order, begin = grouped(boxes, len(shown))
     length = (begin[1:] - begin[:-1])[box]
     if length.sum() > MOST_PAIRS:
         raise NotApplicable(f"{int(length.sum()):,} pairs of a person and a row that fits are too many")
@@ -309,13 +308,13 @@ def _pairs(
     return entry, target, np.ones(len(entry))
 
 
-def _equal_rows(a: NDArray[np.integer], b: NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """(pairs,) rows of a and of b that are equal; those of b differ from each other."""
-    together = np.concatenate([a, b]).astype(np.int64)
-    number = row_numbers(list(together.T), len(together))
+def _equal_rows(a: Sequence[NDArray[np.integer]], b: Sequence[NDArray[np.integer]]) -> tuple[Ints, Ints]:
+    """(pairs,) rows of some columns a and of b that are equal; those of b differ from each other."""
+    rows = len(a[0])
+    number = row_numbers([np.concatenate(both) for both in zip(a, b, strict=True)])
     of_b = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
-    of_b[number[len(a) :]] = np.arange(len(b))
-    found = of_b[number[: len(a)]]
+    of_b[number[rows:]] = np.arange(len(number) - rows)
+    found = of_b[number[:rows]]
     return np.flatnonzero(found >= 0), found[found >= 0]
 
 

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.kernels import composition as kernels
 from unveil.kernels import matching
-from unveil.kernels.composition import scaled_marginals, tell
+from unveil.kernels.numbering import grouped
 from unveil.kernels.swaps import SWAPS
 from unveil.risk.composition.links import GroupLinks
 
@@ -45,11 +46,16 @@ class Propagated:
 class _Release:
     """The groups of one release, those that are matched exactly and the others."""
 
-    def __init__(self, links: GroupLinks, size: Ints, values: int, links_of: Ints | None = None) -> None:
-        """`links_of` (classes + 1,): how many links each class has in all; who has others here hears nothing."""
+    def __init__(
+        self, links: GroupLinks, size: Ints, values: int, rooms: dict[int, Floats], links_of: Ints | None = None
+    ) -> None:
+        """`links_of` (classes + 1,): how many links each class has in all; who has others here hears nothing.
+
+        `rooms`: by columns what people bring, and what they are told: one release speaks at a time.
+        """
         self.links = links
         times = np.bincount(links.person, minlength=len(size) + 1)
-        self.hears = (times == (times if links_of is None else links_of))[:, None]
+        self.hears = times == (times if links_of is None else links_of)
         whole = np.round(links.count)
         of_value = np.repeat(np.arange(links.groups), np.diff(links.value_start))
         rows = np.bincount(of_value, weights=links.held, minlength=links.groups)
@@ -72,7 +78,7 @@ class _Release:
                 ]
         self.loose = self._shape(~self.exact & (mine + rows > 0)) if not self.exact.all() else None
         columns = values if links.emission is None else len(links.emission)
-        self.room = np.empty((2, len(size) + 1, columns))  # what people bring, and what they are told
+        self.room = rooms.setdefault(columns, np.empty((2, len(size) + 1, columns)))
         present = links.person < len(size)
         share = np.zeros(len(links.person))
         share[present] = links.count[present] / size[links.person[present]]
@@ -102,13 +108,13 @@ class _Release:
             marginal = matching.marginals(g, weights, np.uint64(0), np.empty(0, np.int32))
             rows = g.cell_count.astype(np.float64)
             share = self.share[True][first : first + len(rows)]
-            tell(g.start, g.cell, rows, g.value_start, g.value, g.pair_start, marginal, weight, share, told)
+            kernels.tell(g.start, g.cell, rows, g.value_start, g.value, g.pair_start, marginal, weight, share, told)
         if self.loose is not None:
             start, person, count, value_start, value, held = self.loose
             pairs = np.concatenate([[0], np.cumsum(np.diff(start) * np.diff(value_start))])
             marginal = np.empty(pairs[-1])
-            scaled_marginals(start, person, count, value_start, value, held, pairs, weight, 200, 1e-6, marginal)
-            tell(start, person, count, value_start, value, pairs, marginal, weight, self.share[False], told)
+            kernels.scaled_marginals(start, person, count, value_start, value, held, pairs, weight, 200, 1e-6, marginal)
+            kernels.tell(start, person, count, value_start, value, pairs, marginal, weight, self.share[False], told)
 
 
 @dataclass(slots=True, eq=False)
@@ -116,7 +122,7 @@ class _Messages:
     """What every release has told every class, and what is believed: the state of a run. The last row: strangers."""
 
     prior: Floats  # (classes + 1, values)
-    told: list[Floats]  # per release: (classes + 1, values)
+    told: Floats  # (releases, classes + 1, values)
     belief: Floats  # (classes + 1, values)
     moving: Floats  # (classes + 1,) the last change of each belief
     impossible: NDArray[np.bool_]  # (classes + 1,)
@@ -125,38 +131,29 @@ class _Messages:
     def round(self, releases: Sequence[_Release]) -> None:
         """Every release in turn hears the others and speaks."""
         for number, release in enumerate(releases):
-            links, others = release.links, self.told[:number] + self.told[number + 1 :]
-            weight, told = release.room
-            for rows in _slices(len(weight)):
-                own = _product(self.prior, others, rows)
-                _normalise(own)
-                np.maximum(links.columns_of(own), LEAST, out=weight[rows])
+            links, (weight, told) = release.links, release.room
+            plain, away = links.emission is None, np.append(1 - links.present, 1.0)
+            for rows in _slices(len(weight), whole=plain):
+                own = weight[rows] if plain else np.empty(self.prior[rows].shape)
+                kernels.bring(self.prior[rows], self.told[:, rows], number, LEAST if plain else 0.0, own)
+                if not plain:
+                    np.maximum(links.columns_of(own), LEAST, out=weight[rows])
             release.tell(weight, told)
-            away = np.append(1 - links.present, 1.0)[:, None]
             told[-1] = 0.0
-            for rows in _slices(len(weight)):
-                heard = links.values_of(told[rows]) + away[rows]
-                _normalise(heard)
-                mine, keep = self.told[number][rows], self.keep[rows, None]
-                np.copyto(mine, (1 - keep) * heard + keep * mine, where=release.hears[rows])
-        for rows in _slices(len(self.belief)):
-            new = _product(self.prior, self.told, rows)
-            self.impossible[rows] = _normalise(new)
-            self.moving[rows] = np.abs(new - self.belief[rows]).max(axis=1)
-            self.belief[rows] = new
+            for rows in _slices(len(weight), whole=plain):
+                mine = self.told[number, rows]
+                kernels.hear(links.values_of(told[rows]), away[rows], self.keep[rows], release.hears[rows], mine)
+        kernels.believe(self.prior, self.told, self.belief, self.moving, self.impossible)
         self.moving[-1] = 0.0
 
     def some(self, rows: Ints) -> "_Messages":
         """The same of some classes, the strangers last."""
-        told = [one[rows] for one in self.told]
-        return _Messages(
-            self.prior[rows], told, self.belief[rows], self.moving[rows], self.impossible[rows], self.keep[rows]
-        )
+        told, belief, moving = np.take(self.told, rows, axis=1), self.belief[rows], self.moving[rows]
+        return _Messages(self.prior[rows], told, belief, moving, self.impossible[rows], self.keep[rows])
 
     def take(self, rows: Ints, part: "_Messages") -> None:
         """Put back what changed."""
-        for mine, theirs in zip(self.told, part.told, strict=True):
-            mine[rows] = theirs
+        self.told[:, rows] = part.told
         self.belief[rows], self.moving[rows], self.impossible[rows] = part.belief, part.moving, part.impossible
 
 
@@ -173,21 +170,26 @@ def propagate(
     classes, values = p.shape
     order, rank = _side_by_side(links, classes)
     links = [_renumbered(one, rank, order) for one in links]
-    size, p, tree = size[order], p[order], tree[order]
-    prior = np.vstack([p, p.mean(axis=0)]) if classes else np.ones((1, values))
-    told = [one.possible(classes, values).astype(np.float64) for one in links]
-    for message in told:
-        _normalise(message)
-    belief = _product(prior, told, slice(None))
-    impossible = _normalise(belief)
+    size, tree = size[order], tree[order]
+    prior = np.ones((classes + 1, values))
+    if classes:
+        np.take(p, order, axis=0, out=prior[:-1])
+        prior[-1] = p.mean(axis=0)
+    told = np.empty((len(links), classes + 1, values))
+    for message, one in zip(told, links, strict=True):
+        possible = one.possible(classes, values)
+        possible[~possible.any(axis=1)] = True
+        np.divide(possible, possible.sum(axis=1, keepdims=True), out=message)
     keep = np.where(np.append(tree, True), 0.0, DAMPING)
-    state = _Messages(prior, told, belief, np.ones(classes + 1), impossible, keep)
-    weights = size / max(size.sum(), 1)
+    impossible = np.zeros(classes + 1, dtype=np.bool_)
+    state = _Messages(prior, told, np.zeros_like(prior), np.ones(classes + 1), impossible, keep)
+    kernels.believe(prior, told, state.belief, state.moving, impossible)
+    state.moving[:] = 1.0
     calm = np.append(np.where(tree, EXACT, CALM), 1.0)
     everyone = np.arange(classes + 1)
-    change = worst = 0.0
     done = 0
     whole: list[_Release] | None = None
+    everyones: dict[int, Floats] = {}
     times = [np.bincount(one.person, minlength=classes + 1) for one in links]
     while done < rounds:
         moved = state.moving > calm
@@ -201,10 +203,11 @@ def propagate(
             rows, number = np.flatnonzero(here), np.cumsum(here) - 1
             part = [_renumbered(one, number, rows[:-1]) for one in part]
             of_class = [n[rows] for n in times]
-            releases = [_Release(one, size[rows[:-1]], values, n) for one, n in zip(part, of_class, strict=True)]
+            rooms: dict[int, Floats] = {}
+            releases = [_Release(one, size[rows[:-1]], values, rooms, n) for one, n in zip(part, of_class, strict=True)]
             current = state.some(rows)
         else:
-            whole = whole or [_Release(one, size, values) for one in links]
+            whole = whole or [_Release(one, size, values, everyones) for one in links]
             rows, releases, current = everyone, whole, state
         for _ in range(min(TOGETHER, rounds - done) if restricted or done == 0 else 1):
             if done == rounds // 3:
@@ -216,20 +219,20 @@ def propagate(
                 break
         if restricted:
             state.take(rows, current)
-        change = _weighted_quantile(state.moving[:-1], weights, 0.99)
-        worst = float(state.moving.max(initial=0.0))
         if not restricted and not (state.moving > calm).any():
             break
-    back = rank[:-1]
+    back, worst = rank[:-1], float(state.moving.max(initial=0.0))
+    change = _weighted_quantile(state.moving[:-1], size / max(size.sum(), 1), 0.99)
     return Propagated(state.belief[back], done, change, worst, state.moving[back], state.impossible[back])
 
 
 def _side_by_side(links: Sequence[GroupLinks], classes: int) -> tuple[Ints, Ints]:
     """(classes,) an order in which members of a group of the first release are neighbours, and (classes + 1,) ranks."""
-    group = np.full(classes + 1, np.iinfo(np.int64).max)
+    groups = links[0].groups if links else 0
+    group = np.full(classes + 1, groups)
     for one in links[:1]:
         group[one.person[::-1]] = one.group[::-1]
-    order = np.argsort(group[:-1], kind="stable")
+    order = grouped(group[:-1], groups + 1)[0]
     rank = np.full(classes + 1, classes, dtype=np.int64)
     rank[order] = np.arange(classes)
     return order, rank
@@ -245,25 +248,9 @@ def _groups_of(links: GroupLinks, moved: NDArray[np.bool_]) -> NDArray[np.bool_]
     return np.asarray(np.bincount(links.group, weights=moved[links.person], minlength=links.groups) > 0)
 
 
-def _slices(rows: int) -> Iterator[slice]:
-    return (slice(begin, begin + AT_ONCE) for begin in range(0, rows, AT_ONCE))
-
-
-def _product(first: Floats, others: Sequence[Floats], rows: slice) -> Floats:
-    found = first[rows].copy()
-    for one in others:
-        found *= one[rows]
-    return found
-
-
-def _normalise(rows: Floats) -> NDArray[np.bool_]:
-    """Make every row add up to 1, in place; those of which nothing is left are even, and named."""
-    total = rows.sum(axis=1, keepdims=True)
-    empty: NDArray[np.bool_] = ~(total[:, 0] > 1e-290)
-    rows[empty] = 1.0
-    total[empty] = rows.shape[1]
-    rows /= total
-    return empty
+def _slices(rows: int, *, whole: bool) -> Iterator[slice]:
+    step = max(rows, 1) if whole else AT_ONCE
+    return (slice(begin, begin + step) for begin in range(0, rows, step))
 
 
 def _weighted_quantile(number: Floats, weight: Floats, share: float) -> float:

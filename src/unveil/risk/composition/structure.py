@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.kernels.composition import join, labels
 from unveil.risk.composition.links import GroupLinks
 
 __all__ = ["ConnectedParts", "Difference", "home_of", "parts_of", "subtract_nested"]
@@ -130,25 +131,19 @@ class ConnectedParts:
 
 def parts_of(links: Sequence[GroupLinks], size: Ints) -> ConnectedParts:
     """The connected parts. A loop is a way from person to group to person that comes back."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     classes = len(size)
-    offset, rows, columns = classes, [], []
+    corners_in_all = classes + sum(
+        one.groups + (0 if one.slices is None else int(one.slices.home.max()) + 1) for one in links
+    )
+    parent, offset = np.arange(corners_in_all), classes
     for one in links:
-        real = one.person < classes
-        rows.append(one.person[real].astype(np.int64))
-        columns.append(one.group[real] + offset)
+        join(parent, one.start, one.person, np.arange(one.groups), offset, classes, np.ones(one.groups, dtype=np.bool_))
         offset += one.groups
         if one.slices is not None:  # who may take the same cells of another block is tied together, too
-            tied = real & one.slices.open[one.group]
-            rows.append(one.person[tied].astype(np.int64))
-            columns.append(one.slices.home[one.group[tied]] + offset)
+            join(parent, one.start, one.person, one.slices.home, offset, classes, one.slices.open)
             offset += int(one.slices.home.max()) + 1
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    graph = coo_array((np.ones(len(row), dtype=np.int8), (row, column)), shape=(offset, offset))
-    count, label = connected_components(graph, directed=False)
-    part = label[:classes].astype(np.int64)
+    label, count = labels(parent)
+    part = label[:classes]
     people = np.bincount(part, weights=size, minlength=count)
     corners, edges = np.zeros(count), np.zeros(count)
     simple, closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)

@@ -119,3 +119,73 @@ def test_permutations_of_a_file_change_nothing():
         views = [v for i, e in enumerate(releases) for v in views_of(str(i), e, people, SECRET, beside)]
         found.append(weave(views, len(beside), beside.asked).beliefs().probability)
     assert np.ptp(found, axis=0).max() < 1e-9
+
+
+def bands(random, people, drugs):
+    """People in bands of age and bands of zip, and a release by each with drug and secret."""
+    age, zips = random.integers(0, 10, (2, people))
+    values = random.integers(0, 3, people), random.integers(0, drugs, people)
+    known = [Attribute(n, Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple(map(str, range(10)))) for n in ("age", "zip")]
+    attributes = (*known, column("s", Role.SENSITIVE, 3), column("m", Role.INSENSITIVE, drugs))
+    releases = []
+    for shown in (age, zips):
+        cells = tuple(np.where(shown is one, one, 10) for one in (age, zips))
+        regions = [Regions.intervals(10, [*range(10), 0], [*range(10), 9])] * 2
+        part = BlockRows((0, 1, 2, 3), shown, (*cells, *values))
+        plain = [Regions.singles(a.codes) for a in attributes[2:]]
+        releases.append(EarlierRelease(release=build_release(attributes, [*regions, *plain], [part])[0]))
+    columns = (age, zips, *values)
+    return Table(attributes, tuple(c.astype(a.dtype) for c, a in zip(columns, attributes, strict=True))), releases
+
+
+def for_certain(table):
+    """(people,) whom every way to put rows of equal drug and secret together leaves their secret: integer programs."""
+    from scipy.optimize import LinearConstraint, milp
+    from scipy.sparse import coo_array
+
+    age, zips, secret, drug = (c.astype(np.int64) for c in table.columns)
+    both, cell = secret * table.attributes[3].codes + drug, age * 10 + zips
+    ways = sorted(
+        {(c, a, z) for c in np.unique(both) for a in age[both == c] for z in zips[both == c] if (a * 10 + z) in cell}
+    )
+    rows, wanted = [], []
+    for mine, keys in (
+        (lambda c, a, _: (c, a), list(zip(both, age, strict=True))),
+        (lambda c, _, z: (c, z), list(zip(both, zips, strict=True))),
+        (lambda _, a, z: (a, z), list(zip(age, zips, strict=True))),
+    ):
+        for key in sorted(set(keys)):
+            rows.append([j for j, way in enumerate(ways) if mine(*way) == key])
+            wanted.append(keys.count(key))
+    at = [(i, j) for i, some in enumerate(rows) for j in some]
+    matrix = coo_array((np.ones(len(at)), np.array(at).T), shape=(len(rows), len(ways))).tocsc()
+    told = np.zeros(len(age), dtype=bool)
+    for one in np.unique(cell):
+        mine = np.flatnonzero(cell == one)
+        if len(np.unique(secret[mine])) > 1:
+            continue
+        own = [float((a * 10 + z, c // table.attributes[3].codes) == (one, secret[mine[0]])) for c, a, z in ways]
+        least = milp(own, constraints=LinearConstraint(matrix, wanted, wanted), integrality=np.ones(len(ways)))
+        assert least.status == 0
+        told[mine] = round(least.fun) == len(mine)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("people", "drugs", "seed", "some"), [(300, 60, 0, True), (600, 200, 0, False), (600, 200, 5, True)]
+)
+def test_a_coarse_column_tells_whom_logic_tells_and_nobody_else(people, drugs, seed, some):
+    """Whether a column of 200 values tells anybody of 600 people depends on who has what; propagation finds whom."""
+    table, releases = bands(np.random.default_rng(seed), people, drugs)
+    who = KnownPeople.of_table(table, ["age", "zip"])
+    plain, secret = [one.release for one in releases], table.columns[2].astype(np.int64)
+    beside = combinations_of(plain, table.attributes[2], columns_in_common(plain, ["age", "zip", "s"]), people)
+    views = [v for i, e in enumerate(releases) for v in views_of(str(i), e, who, table.attributes[2], beside)]
+    belief = weave(views, len(beside), beside.asked).beliefs().probability
+    told, sure = for_certain(table), belief.max(axis=1) >= 0.95
+    assert told.any() == sure.any() == some
+    assert (belief[told, secret[told]] > 0.8).all()
+    assert (belief.argmax(axis=1) == secret)[sure].all()
+    assert (sure & ~told).sum() <= 0.02 * people  # in nearly every world
+    error = (belief.max(axis=1) * (1 - belief.max(axis=1))).sum() ** 0.5
+    assert abs(float((belief.max(axis=1) - (belief.argmax(axis=1) == secret)).sum())) < 4 * error
