@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from threading import Timer, current_thread, main_thread
 from typing import Annotated, Any
@@ -79,7 +79,7 @@ def main() -> None:
     start_early(sys.argv[1:])
     sweep()
     with _ended_cleanly() as signals, never_silent():
-        code = _run()
+        code = _run(signals)
     if signals:  # compiled code swallowed it while the work came to its end: that is whole, but nobody waits for it
         code = 128 + min(signals)
     try:
@@ -125,9 +125,19 @@ def _ended_cleanly() -> Iterator[set[int]]:
     numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     main = current_thread() is main_thread()
     before = {number: signal.signal(number, ended) for number in numbers if main and _unset(number)}
+    hook = sys.unraisablehook
+
+    def forgotten(found: Any) -> None:
+        if not (came and isinstance(found.exc_value, SystemExit)):  # ours, which is asked for again
+            hook(found)
+
+    if main:
+        sys.unraisablehook = forgotten
     try:
         yield came
     finally:
+        if main:
+            sys.unraisablehook = hook
         for timer in waiting:
             timer.cancel()
         for number, handler in before.items():
@@ -156,7 +166,7 @@ def _deaf(frame: Any) -> bool:
     return False
 
 
-def _run() -> int:
+def _run(signals: Set[int]) -> int:
     try:
         code = app(standalone_mode=False)
     except UnveilError as error:
@@ -181,7 +191,7 @@ def _run() -> int:
     except BaseException as error:  # a panic of a native library is not an Exception
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # usage errors of the command line itself
             return _show(error)
-        return _crashed(error)
+        return CRASHED if signals else _crashed(error)  # what native code makes of being ended is no error of ours
     if code == STOPPED:  # what Typer makes of Ctrl-C
         say("unveil: stopped")
     return code if isinstance(code, int) else 0
