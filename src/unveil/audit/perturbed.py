@@ -22,6 +22,8 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
         reading = read_unpaired(release, case.original)
         if group is not None and not _fits(reading, case, name):
             reading = read_perturbed(release, case.original)  # the pairs say that these are not the bands
+            if not _fits(reading, case, name):
+                reading = read_perturbed(release, case.original, bands=False)
     else:
         told = None if group is None else np.asarray(group)
         reading = read_perturbed(release, case.original, told)
@@ -54,16 +56,20 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
 def _fits(reading: ReleaseReading, case: Case, name: str) -> bool:
     """Whether everybody lies in the bands of their own row, where these are known."""
     told, release, table = np.asarray(case.assignments[name]), reading.release, case.original
-    if table is None or reading.group is None or release.perturbed:
+    by_row = release.row_by_row and case.releases[name].row_by_row
+    if table is None or (not by_row and (reading.group is None or release.perturbed)):
         return True
+    table = reading.as_read(table)
     there = np.flatnonzero(told >= 0)
+    number = told[there] if reading.group is None else reading.group[told[there]]
     block = release.blocks[0]
-    entry = block.start[reading.group[told[there]]]  # rows of a group share these cells
+    entry = block.start[number]  # rows of a group share these cells
     held = {a.name: i for i, a in enumerate(table.attributes)}
+    read = {column.attribute for column in reading.columns if column.words}
     return all(
         bool(release.regions[i].holds(block.region(i)[entry], table.columns[held[a.name]][there]).all())
         for i, a in enumerate(release.attributes)
-        if a.role is Role.QUASI_IDENTIFIER and a.name in held
+        if a.role is Role.QUASI_IDENTIFIER and a.name in held and (a.name in read or not release.perturbed)
     )
 
 

@@ -145,6 +145,12 @@ class Regions:
         first = np.concatenate([[0], np.cumsum(length)])
         return owner, np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])
 
+    def with_whole(self) -> "Regions":
+        """The same, and `*` as the last."""
+        start, low, high = np.append(self.start, self.start[-1] + 1), np.append(self.low, 0), np.append(self.high, 0)
+        high[-1] = self.codes - 1
+        return Regions(self.codes, start, low, high)
+
     def take(self, region: NDArray[np.integer]) -> "Regions":
         """These regions in this order."""
         runs = self.runs[region]

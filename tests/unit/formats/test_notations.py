@@ -50,6 +50,11 @@ def read(attribute: Attribute, text: str, *named: str, decimal: str = ".") -> li
 @pytest.mark.parametrize(
     ("attribute", "text", "values"),
     [
+        # pandas: periods of dates
+        (DAY, "2024-02", ["2024-02-28", "2024-02-29"]),
+        (DAY, "2024-03", ["2024-03-01", "2024-03-02"]),
+        (DAY, "2024Q1", list(DAY.values)),
+        (DAY, "2024", list(DAY.values)),
         # ARX: an outward bracket leaves the end out
         (AGE, "[20, 22[", ["20", "21"]),
         (AGE, "]20, 22]", ["21", "22"]),
@@ -260,7 +265,7 @@ def test_a_named_notation_comes_first(attribute: Attribute, text: str, named: st
         (BINS, "<20", "cuts through a bin"),
         (OPEN, "(18.5, 65)", "cuts through a bin"),
         (GRADE, "low-best", "is not a value"),
-        (DAY, "2024-02", "is not a value"),
+        (DAY, "2024-13", "is not a value"),
         (AGE, "", "an empty cell; if the value was withheld, say --cells x=suppressed"),
         (AGE, "?", "a missing value"),
         (AGE, "na", "is not a value"),

@@ -15,7 +15,7 @@ from unveil.audit.levels import run_check
 from unveil.audit.linking import run_link
 from unveil.errors import NotApplicable
 from unveil.privacy.wildcards import wildcard_sums
-from unveil.risk.uniqueness import household_risk, wildcard_counts
+from unveil.risk.uniqueness import benedetti_franconi, household_risk, key_counts, wildcard_counts
 
 SCHEMA = made_schema(
     {
@@ -101,7 +101,13 @@ def test_francdat_is_sdcmicros() -> None:
     release = read_release(SDCMICRO / "francdat.csv", schema, attributes=table.attributes)
     found = {f.id: f.value for f in run_link(release, table=table, subsets=0).document.findings}
     with (SDCMICRO / "francdat_expected.csv").open() as file:
-        risk = [float(row["rk"]) for row in csv.DictReader(file)]
+        rows = sorted((float(row["fk"]), float(row["Fk"]), float(row["rk"])) for row in csv.DictReader(file))
+    counts = key_counts(table)
+    each = [
+        np.repeat(column, counts.count) for column in (counts.count, counts.weight, benedetti_franconi(counts).risk)
+    ]
+    assert np.array(rows) == pytest.approx(np.array(sorted(zip(*each, strict=True))), abs=1e-9)
+    risk = [row[2] for row in rows]
     assert found["benedetti_franconi.record_risk.max"] == pytest.approx(max(risk), abs=1e-9)
     assert found["benedetti_franconi.record_risk.mean"] == pytest.approx(np.mean(risk), abs=1e-9)
 

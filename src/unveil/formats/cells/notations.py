@@ -5,6 +5,7 @@ several meanings: `20,29` is a list to one tool and a range to another.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ __all__ = [
 NOTATIONS = {
     "value": "the cell is a value as it stands",
     "interval": "[20,30] [20, 30[ [20, 30) (20,30] [20;30]",
-    "range": "20~29 19-33 20,29, both ends included",
+    "range": "20~29 19-33 20,29, both ends included; of dates 2021-03 2021Q1 2021",
     "bound": "<50 <=50 ≥ 45 90+",
     "list": "['a','b'] {a,b} a,b a|b",
     "mask": "81***, each star one character",
@@ -39,6 +40,7 @@ NOTATIONS = {
 
 _NUMBER = {".": r"[+-]?\d+(?:\.\d+)?", ",": r"[+-]?\d+(?:,\d+)?"}
 _DATE = r"\d{4}-\d{2}-\d{2}"
+_PERIOD = re.compile(r"(\d{4})(?:-(\d\d)|-?Q([1-4]))?", re.ASCII)
 _DASH = r"\s*(?:~|-|–|—|\.\.|\bto\b|/)\s*"
 _ENDLESS = re.compile(r"[+-]?\s*(?:inf|infinity|∞)", re.IGNORECASE)
 _BOUND = re.compile(r"(<=|>=|=<|=>|<|>|≤|≥)\s*(.+)", re.DOTALL)
@@ -172,6 +174,8 @@ def _two(inner: str, kind: Kind, decimal: str) -> Iterator[tuple[str, str]]:
 
 def _ranges(cell: str, kind: Kind, decimal: str) -> Iterator[Span]:
     """Two ends with a dash or a tilde between, or with a comma (some Mondrian scripts); both included."""
+    if kind is Kind.DATE:
+        yield from _periods(cell)
     if kind.measured:
         # (20-29) may be a range with brackets around it, or an interval without its ends.
         inner = cell[1:-1].strip() if cell[:1] + cell[-1:] == "()" else cell
@@ -185,6 +189,20 @@ def _ranges(cell: str, kind: Kind, decimal: str) -> Iterator[Span]:
     for cut in list(re.finditer(_DASH, cell))[:_MOST_SPLITS]:
         if cut.start() > 0 and cut.end() < len(cell):
             yield Span("range", cell[: cut.start()], cell[cut.end() :])
+
+
+def _periods(cell: str) -> Iterator[Span]:
+    """A year, a quarter or a month, from its first day to its last."""
+    found = _PERIOD.fullmatch(cell)
+    if not found or not int(found[1]) or (found[2] and not 1 <= int(found[2]) <= 12):
+        return
+    year, first, months = int(found[1]), 1, 12
+    if found[2]:
+        first, months = int(found[2]), 1
+    elif found[3]:
+        first, months = 3 * int(found[3]) - 2, 3
+    last = first + months - 1
+    yield Span("range", f"{year:04}-{first:02}-01", f"{year:04}-{last:02}-{monthrange(year, last)[1]}")
 
 
 def _bounds(cell: str, kind: Kind, decimal: str) -> Iterator[Span]:

@@ -46,7 +46,8 @@ def perturbed_column(
         what = "single number or date" if attribute.kind.measured else f"value of the {attribute.source} domain"
         raise ReleaseError(
             f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is not a {what}; a perturbed column "
-            "holds single values, or * where one is suppressed"
+            "holds single values, or * where one is suppressed; of bands or sets that were exchanged do not say that "
+            "they were perturbed: that is noticed beside the original"
         )
     return _read(attribute, values[column.text_of_row], said=True)
 

@@ -141,7 +141,8 @@ def code_bands(shown: Shown) -> Iterator[Explanation]:
                 continue
             if int((size[order] - rows).sum()) <= shown.absent:
                 yield Explanation(order[place], _nodes(node), f"the number of {said}{turned}")
-    if 1 < len(values) < np.count_nonzero(people) and rows.sum() >= FEWEST_IN_BAND * len(values):
+    fewer = 1 < len(values) < np.count_nonzero(people)
+    if fewer and shown.attribute.kind.ordered and rows.sum() >= FEWEST_IN_BAND * len(values):
         edges = np.cumsum(rows)
         spare = int(people.sum() - edges[-1])
         ends = np.cumsum(people)  # a band holds whole values: it ends where one of them does

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.fits import block_fits
+from unveil.data.attribute import Role
 from unveil.data.belief import Known, Targets
 from unveil.data.release import Block, BlockRows, Release, build_release, example_rows, row_numbers
 
-__all__ = ["Cells", "blamed", "misfits", "shown_cells"]
+__all__ = ["Cells", "blamed", "contradicted", "misfits", "shown_cells"]
 
+FEW = 0.5  # of a column's cells are wide, at most, if it shows single values
 TOLERATED = 0.01  # of the rows: a few corrections of the data are not a perturbed column
 
 Cells = tuple[Release, NDArray[np.int64], NDArray[np.int64]]
@@ -67,15 +69,58 @@ def misfits(release: Release, block: Block, people: Mapping[int, NDArray[np.inte
     return max(unplaced, 0) + int(np.maximum(rows - fitting, 0)[~blank].sum())
 
 
-def blamed(release: Release, block: Block, people: Mapping[int, NDArray[np.integer]]) -> dict[int, int]:
+def contradicted(
+    release: Release, people: Mapping[int, NDArray[np.integer]], group: NDArray[np.integer]
+) -> dict[int, int]:
+    """Per attribute the rows that cannot be true of whoever is said to be in their group.
+
+    Single values beyond those that the people of the group have; and people who do not fit the one cell that their
+    group shows. Empty if whose row is whose is not to be believed: no quasi-identifier that tells something fits.
+    """
+    told = group >= 0
+    at = np.asarray(group, dtype=np.int64)[told]
+    absent = np.maximum(release.sizes - np.bincount(at, minlength=release.groups), 0)
+    found, fits = {}, False
+    for index, true in people.items():
+        block, regions, own = release.block_of(index), release.regions[index], true[told].astype(np.int64)
+        region, codes = block.region(index).astype(np.int64), release.attributes[index].codes
+        single = regions.single()[region].astype(np.int64)
+        there = single >= 0
+        key = np.concatenate([block.group[there].astype(np.int64) * codes + single[there], at * codes + own])
+        pair, number = np.unique(key, return_inverse=True)
+        shown = np.bincount(number[: there.sum()], block.count[there], len(pair))
+        held = np.bincount(number[there.sum() :], minlength=len(pair))
+        beyond = np.bincount(pair // codes, np.maximum(shown - held, 0), release.groups)
+        rows = np.maximum(beyond - absent, 0).sum()
+        first = block.start[:-1]
+        alike = np.ones(release.groups, dtype=bool)
+        np.logical_and.at(alike, block.group, region == region[first[block.group]])
+        mine = alike[at] & ~there[first[at]]
+        outside = (~regions.holds(region[first[at[mine]]], own[mine])).sum()
+        found[index] = int(rows + outside)
+        tells = release.attributes[index].role is Role.QUASI_IDENTIFIER and not regions.whole[region].all()
+        fits |= tells and found[index] <= tolerated(release.rows, len(true))
+    return found if fits else {}
+
+
+def blamed(
+    release: Release,
+    block: Block,
+    people: Mapping[int, NDArray[np.integer]],
+    proved: Mapping[int, int] | None = None,
+) -> dict[int, int]:
     """The attributes that cannot show true values, each with the rows that prove it; none if all can.
 
     A column whose own histogram cannot come from the original first; then, while cells and people still do not fit
-    each other, the column without which they fit best.
+    each other, the column without which they fit best. Of several without which they fit, one that shows single values:
+    wide cells are seldom false; of these the one of fewest values, for what it then no longer tells is least.
+    `proved`: rows that `contradicted` found, where whose row is whose is known: no other column is blamed.
     """
     kept = [i for i in people if not release.regions[i].whole.all()]
     rows, persons = int(release.sizes.sum()), len(next(iter(people.values()), ()))
     allowed = tolerated(rows, persons)
+    if proved:
+        return {i: proved[i] for i in kept if proved[i] > allowed}
     together = misfits(release, block, people, kept)
     if together <= allowed:
         return {}
@@ -85,7 +130,10 @@ def blamed(release: Release, block: Block, people: Mapping[int, NDArray[np.integ
     left = misfits(release, block, people, kept)
     while left > allowed and kept:
         without = {i: misfits(release, block, people, [j for j in kept if j != i]) for i in kept}
-        worst = min(kept, key=lambda i: (without[i], -alone[i]))
+        enough = [i for i in kept if without[i] <= allowed]
+        wide = {i: np.mean(release.regions[i].single()[block.region(i)] < 0) for i in enough}
+        worst = min(enough, key=lambda i: (wide[i] > FEW, without[i], release.attributes[i].codes), default=None)
+        worst = min(kept, key=lambda i: (without[i], -alone[i])) if worst is None else worst
         found[worst] = left - without[worst]
         kept, left = [i for i in kept if i != worst], without[worst]
     return found

@@ -1,7 +1,8 @@
 """A release as it has to be read beside the original: columns that do not show true values are not believed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +11,16 @@ from unveil.data.attribute import Attribute, Kind, Role, canonical
 from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Perturbation, Release, build_release, single_rows
-from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_numbers
+from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_numbers, single_values
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Persons, Shown, class_bands, code_bands, nearest_values
-from unveil.risk.perturbation.misfits import blamed, misfits, placed, shown_cells, tolerated
+from unveil.risk.perturbation.misfits import blamed, contradicted, misfits, placed, shown_cells, tolerated
 
 __all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
 
 MOST_COUNTS = 20_000_000  # pairs of a cell and a value of somebody who fits it
+FEWEST = 3  # rows a number on average, to be told by how often it occurs
 MOST_VALUES = 1000  # of a sensitive attribute that is compared beside all others
 
 
@@ -79,21 +81,29 @@ def read_perturbed(
     Cost: who fits which cell; more only if something is wrong.
     """
     if release.perturbed:
-        return _read_masked(rows_of(release), table) if release.row_by_row else _read_hidden(release, table)
+        masked = rows_of(release) if release.row_by_row else None
+        return _read_hidden(release, table) if masked is None else _read_masked(masked, table, bands=bands)
     people = _comparable(release, table)
     if not people:
         return ReleaseReading(release)
     try:
-        wrong = blamed(release, release.block_of(next(iter(people))), people)
+        proved = {} if group is None else contradicted(release, {**people, **_secrets(release, table)}, group)
+        wrong = blamed(release, release.block_of(next(iter(people))), people, proved)
         columns = []
         number = np.arange(release.groups)
         for index, rows in wrong.items():
             found, words = _read(release, index, people, set(wrong)) if bands else (None, "")
+            if found is not None and group is not None:  # the pairs may say that these are not the bands
+                now = np.where(group >= 0, found[1][number][np.maximum(group, 0)], -1)
+                false = contradicted(found[0], {index: people[index]}, now).get(index, release.rows)
+                found, words = (None, "") if false > tolerated(release.rows, table.rows) else (found, words)
             if found is not None:
                 release, new = found
                 number = new[number]
             columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
-        columns += _unbelievable(release, table, people if all(c.words for c in columns) else {})
+        unread = {c.attribute for c in columns if not c.words}
+        believed = {i: codes for i, codes in people.items() if release.attributes[i].name not in unread}
+        columns += _unbelievable(release, table, believed, proved)
     except NotApplicable:  # too many cells to compare: an audit says so where it matters
         return ReleaseReading(release)
     unread = {c.attribute for c in columns if not c.words}
@@ -121,6 +131,21 @@ def _comparable(release: Release, table: Table) -> dict[int, NDArray[np.unsigned
     return {i: table.columns[held[release.attributes[i].name]] for i in known} if len(blocks) == 1 else {}
 
 
+def _standing_for(regions: Regions, cell: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(rows,) a value for each cell, -1 = `*`: its own, or one of its set that stands for no other where there is one.
+
+    What a false set says of true values is not what it holds: only which set it is counts.
+    """
+    value = np.where(regions.whole, -1, regions.single())
+    taken = set(value[value >= 0].tolist())
+    for region in np.argsort(regions.sizes, kind="stable").tolist():
+        if value[region] < 0 and not regions.whole[region]:
+            members = regions.members(region).tolist()
+            value[region] = next((code for code in members if code not in taken), members[0])
+            taken.add(int(value[region]))
+    return np.asarray(value[cell])
+
+
 def _taken_apart(
     release: Release, changed: dict[int, Perturbation], table: Table, group: NDArray[np.int64] | None
 ) -> tuple[Release, NDArray[np.int64] | None]:
@@ -133,11 +158,11 @@ def _taken_apart(
     cells = {i: block.region(i).astype(np.int64)[entry] for i in block.attributes}
     attributes, regions, columns = list(release.attributes), list(release.regions), []
     for index in range(len(attributes)):
-        if index in changed and attributes[index].kind.measured:
-            place = numbers_of(attributes[index], np.arange(attributes[index].codes))
-            single = regions[index].single()
-            shown = np.where(single >= 0, place[np.maximum(single, 0)], np.nan)[cells[index]]
-            attributes[index], code = shown_numbers(attributes[index], shown)
+        if index in changed:
+            code = _standing_for(regions[index], cells[index])
+            if attributes[index].kind.measured:
+                shown = single_values(attributes[index], regions[index], cells[index])
+                attributes[index], code = shown_numbers(attributes[index], shown)
             each = np.arange(attributes[index].codes)
             regions[index] = Regions.intervals(len(each), np.append(each, 0), np.append(each, len(each) - 1))
             columns.append(np.where(code < 0, len(each), code))
@@ -158,28 +183,36 @@ def _taken_apart(
     return made, assignment
 
 
+def _secrets(release: Release, table: Table) -> dict[int, NDArray[np.unsignedinteger]]:
+    """(people,) the values of each sensitive attribute that is said to be true."""
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    return {
+        index: table.columns[held[attribute.name]]
+        for index, attribute in enumerate(release.attributes)
+        if attribute.role is Role.SENSITIVE
+        and index not in release.perturbed
+        and attribute.name in held
+        and table.attributes[held[attribute.name]].values == attribute.values
+        and not release.regions[index].whole.all()
+    }
+
+
 def _unbelievable(
-    release: Release, table: Table, people: dict[int, NDArray[np.unsignedinteger]]
+    release: Release,
+    table: Table,
+    people: dict[int, NDArray[np.unsignedinteger]],
+    proved: Mapping[int, int] = MappingProxyType({}),
 ) -> Iterator[PerturbedColumn]:
     """Sensitive values that cannot be those of the people beside whose cells they stand; `people`: who fit these.
 
-    What was done to them is not sought.
+    What was done to them is not sought. `proved`: rows by `contradicted`.
     """
-    held = {a.name: i for i, a in enumerate(table.attributes)}
-    for index in release.with_role(Role.SENSITIVE):
+    for index, codes in _secrets(release, table).items():
         attribute, block = release.attributes[index], release.block_of(index)
-        place = held.get(attribute.name)
-        if (
-            index in release.perturbed
-            or place is None
-            or table.attributes[place].values != attribute.values
-            or release.regions[index].whole.all()
-        ):
-            continue
         beside = [i for i in people if i in block.attributes and not release.regions[i].whole.all()]
-        all_of = {**{i: people[i] for i in beside}, index: table.columns[place]}
+        all_of = {**{i: people[i] for i in beside}, index: codes}
         kept = [index] if attribute.codes > MOST_VALUES else [*beside, index]
-        rows = misfits(release, block, all_of, kept)
+        rows = max(misfits(release, block, all_of, kept), proved.get(index, 0))
         if rows > tolerated(release.rows, table.rows):
             yield PerturbedColumn(attribute.name, rows)
 
@@ -299,8 +332,12 @@ def read_unpaired(given: Release, table: Table) -> ReleaseReading:
         wide={place: masked.wide[i] for place, i in enumerate(kept) if i in masked.wide},
         noticed=frozenset(place for place, i in enumerate(kept) if i in masked.noticed),
     )
-    found = _as_bands(some, table, some.noticed) if some.noticed else None
-    return found or _as_bands(some, table, frozenset()) or _read_masked(masked, table)
+    named = frozenset(i for i in some.noticed if not some.attributes[i].kind.measured)  # numbers of names: no others
+    for ranked in dict.fromkeys((some.noticed, named)):
+        found = _as_bands(some, table, ranked)
+        if found is not None:
+            return found
+    return _read_masked(masked, table)
 
 
 def _as_bands(some: PublishedRows, table: Table, ranked: frozenset[int]) -> ReleaseReading | None:
@@ -355,22 +392,23 @@ def _noticed(release: Release) -> Iterator[PerturbedColumn]:
         yield PerturbedColumn(one.true.name, rows)
 
 
-def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
-    """Columns of a masked release that are said to be unchanged, each by its own histogram, then beside each other."""
-    columns, bands = list(_noticed(release_of_rows(masked))), []
-    for index, name, rows in list(_doubtful(masked, table)):
-        attribute, true = masked.attributes[index], table.columns[table.index(name)]
-        found = _numbers(masked, index, true, table.rows) if attribute.kind.measured else None
+def _read_masked(masked: PublishedRows, table: Table, *, bands: bool = True) -> ReleaseReading:
+    """Columns of a masked release that are said to be unchanged, each by its own histogram, then beside each other.
+
+    `bands`: numbers may be those of bands, or stand for names, as their histograms say.
+    """
+    columns, read = [], []
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    for index, rows in {**dict(_strange(masked)), **dict(_doubtful(masked, table))}.items():
+        name = masked.attributes[index].name
+        found = _numbers(masked, index, table.columns[held[name]], table.rows) if bands and name in held else None
         if found is not None:
-            attribute, band, words = found
-            bands.append((attribute, band))
-            masked = replace(
-                masked, attributes=(*masked.attributes[:index], attribute, *masked.attributes[index + 1 :])
-            )
+            masked, band, words = found
+            read += [] if band is None else [(masked.attributes[index], band)]
         else:
             words, masked = "", _also(masked, {index})
         columns.append(PerturbedColumn(name, rows, words))
-    reading = ReleaseReading(release_of_rows(masked), bands=tuple(bands))
+    reading = ReleaseReading(release_of_rows(masked), bands=tuple(read))
     if not masked.method.startswith("dp_"):
         beside = _beside_each_other(reading.release, reading.as_read(table))
         columns += beside.values()
@@ -378,10 +416,21 @@ def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
     return replace(reading, columns=tuple(columns))
 
 
+def _strange(masked: PublishedRows) -> Iterator[tuple[int, int]]:
+    """Columns of which nobody says that they were perturbed, by position, with the rows that prove it."""
+    place = {a.name: i for i, a in enumerate(masked.attributes)}
+    yield from ((place[column.attribute], column.rows) for column in _noticed(release_of_rows(masked)))
+
+
 def _also(masked: PublishedRows, more: set[int]) -> PublishedRows:
     """The same with more columns that are taken for perturbed."""
+    columns = list(masked.columns)
+    for i in more & set(masked.wide):
+        if not masked.attributes[i].kind.measured:
+            columns[i] = _standing_for(*masked.wide[i])
     wide = {i: cells for i, cells in masked.wide.items() if i not in more}
-    return replace(masked, masked=tuple(sorted({*masked.masked, *more})), noticed=masked.noticed | more, wide=wide)
+    seen = tuple(sorted({*masked.masked, *more}))
+    return replace(masked, columns=tuple(columns), masked=seen, noticed=masked.noticed | more, wide=wide)
 
 
 def _read_hidden(release: Release, table: Table) -> ReleaseReading:
@@ -406,8 +455,8 @@ def _beside_each_other(release: Release, table: Table) -> dict[int, PerturbedCol
     return {name[column.attribute]: column for column in found}
 
 
-def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, str, int]]:
-    """Unmasked columns with more rows of a value than people who have it: (index, name, rows beyond)."""
+def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, int]]:
+    """Unmasked columns with more rows of a value than people who have it: (index, rows beyond)."""
     held = {a.name: i for i, a in enumerate(table.attributes)}
     for index, attribute in enumerate(masked.attributes):
         told = index in masked.masked or index in masked.wide
@@ -429,39 +478,51 @@ def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, str, i
             people = np.bincount(column, minlength=attribute.codes)[: attribute.real]
         beyond = int(np.maximum(shown - people, 0).sum())
         if beyond > tolerated(masked.rows, table.rows):
-            yield index, attribute.name, beyond
+            yield index, beyond
 
 
 def _numbers(
     masked: PublishedRows, index: int, true: NDArray[np.unsignedinteger], people: int
-) -> tuple[Attribute, NDArray[np.int64], str] | None:
-    """An attribute whose values are numbers of bands, (codes,) the band of each value, and in words; None if not so.
+) -> tuple[PublishedRows, NDArray[np.int64] | None, str] | None:
+    """The rows with a column that shows numbers of bands, or for names, as what they stand for; None if not so.
 
-    Whoever holds the original can number its values in the same way.
+    Beside them the words, and of numbers (codes,) the band of each true value: whoever holds the original can number
+    its values in the same way.
     """
     attribute, published = masked.attributes[index], masked.columns[index]
-    line = attribute.positions()[: attribute.real]
-    at = np.clip(np.searchsorted(line, published), 0, max(len(line) - 1, 0))
-    code = np.where(np.isfinite(published) & (line[at] == published), at, -1)
-    if (np.isfinite(published) & (code < 0)).any() or not (code >= 0).any():
+    there = np.isfinite(published) if attribute.kind.measured else published >= 0
+    values, place, times = np.unique(published[there], return_inverse=True, return_counts=True)
+    strange = index in masked.noticed
+    if not len(values) or len(values) > attribute.real or (strange and times.sum() < FEWEST * len(values)):
         return None
-    values, times = np.unique(code[code >= 0], return_counts=True)
+    if not strange and not np.isin(values, attribute.positions()[: attribute.real]).all():
+        return None
     everybody = np.bincount(true, minlength=attribute.codes)
-    absent = int((code < 0).sum()) + max(people - masked.rows, 0)
+    absent = int((~there).sum()) + max(people - masked.rows, 0)
     persons = Persons(np.zeros_like(everybody), np.arange(len(everybody)), everybody)
-    shown = Shown(attribute, np.zeros_like(values), values, times, persons, everybody, absent)
+    rank = np.arange(len(values))
+    shown = Shown(attribute, np.zeros_like(rank), rank, times, persons, everybody, absent)
+    others = tuple(i for i in masked.masked if i != index)
+    rows = replace(masked, masked=others, noticed=masked.noticed - {index})
     for found in code_bands(shown):
+        if not attribute.kind.measured:
+            both = found.regions.with_whole()
+            cell = np.full(masked.rows, len(both) - 1)
+            cell[there] = found.band[place]
+            columns = list(masked.columns)
+            columns[index] = both.single()[cell]
+            wide = {**masked.wide, index: (both, cell)}
+            return replace(rows, columns=tuple(columns), wide=wide), None, found.words
         if found.regions.runs.max() > 1 or (np.diff(found.regions.low[found.band]) <= 0).any():
             continue  # not in the order of the values
-        numbers = line[values]
-        texts = [canonical(float(number), Kind.NUMERIC) for number in numbers]
+        texts = [canonical(float(number), Kind.NUMERIC) for number in values]
         texts += [attribute.values[-1]] if attribute.missing else []
         made = replace(
             attribute,
             kind=Kind.NUMERIC,
             values=tuple(texts),
-            low=numbers,
-            high=numbers,
+            low=values,
+            high=values,
             hierarchy=None,
             binned=False,
             open_bins=False,
@@ -469,7 +530,8 @@ def _numbers(
             classes=(),
         )
         last = found.regions.high[found.band]
-        band = np.minimum(np.searchsorted(last, np.arange(attribute.codes)), len(numbers) - 1)
-        band[attribute.real :] = len(numbers)
-        return made, band, found.words
+        band = np.minimum(np.searchsorted(last, np.arange(attribute.codes)), len(values) - 1)
+        band[attribute.real :] = len(values)
+        attributes = (*masked.attributes[:index], made, *masked.attributes[index + 1 :])
+        return replace(rows, attributes=attributes), band, found.words
     return None
