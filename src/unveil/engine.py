@@ -32,7 +32,7 @@ _bound: int | None = None
 WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
 FORETOLD = 0.05  # the share from which on the time left is told
 LATE, LATE_SHARE = 20.0, 0.3  # seconds, and the share of all so far, that are the pace of late
-LEAP = 0.05  # of the whole, from one moment to the next: work that was not needed
+LEAP = 0.05  # of the whole, from one report to the next: there may be work in it that was not needed
 MOST_MARKS = 200
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
@@ -204,8 +204,8 @@ class _Part:
 class Meter:
     """One share of all the work, which only grows, and the time left; `show` gets the stage, the share and the seconds.
 
-    The time left is foretold by the pace of late and that of all: rounds that the error asks for are slower than the
-    first ones, and a machine may be busy now and free later. Work that turned out not to be needed is no pace. Of work
+    The time left is foretold by the pace of late, and by that of all where that is slower: rounds that the error asks
+    for are slower than the first ones. Work that turned out not to be needed is no pace. Of work
     whose parts are not known beforehand each new task gets half of what is left, and no time is foretold.
     """
 
@@ -220,8 +220,9 @@ class Meter:
         with self._lock:
             share = _share(done, total) if total == WHOLE else _share_in_turn(self._tasks, task, done, total)
             now, more = time.monotonic(), max(share - self._reached, 0.0)
-            if more > LEAP and now - self._heard < 1 and self._reached > 0:
-                self._marks = [(at, reached + more) for at, reached in self._marks]
+            if more > LEAP and self._reached > 0:
+                idle = self._idle(more, now)
+                self._marks = [(at, reached + idle) for at, reached in self._marks]
             self._task, self._reached, self._foretold, self._heard = task, self._reached + more, total == WHOLE, now
             if now - self._marks[-1][0] >= 1 or len(self._marks) == 1:
                 self._marks.append((now, self._reached))
@@ -230,6 +231,11 @@ class Meter:
             if self._show is not None:
                 self._show(task, self._reached, self._left())
 
+    def _idle(self, more: float, now: float) -> float:
+        """How much of it nobody worked on: what the pace of all does not explain. A busy machine's reports are rare."""
+        pace = (self._reached - self._marks[0][1]) / max(self._heard - self._started, 1e-9)
+        return max(more - pace * (now - self._heard), 0.0)
+
     def _left(self) -> float | None:
         # Before the first readers are asked, a share says little of how long the rest takes.
         if not self._foretold or self._reached < FORETOLD:
@@ -237,10 +243,11 @@ class Meter:
         now = time.monotonic()
         late = now - max(LATE, LATE_SHARE * (now - self._started))
         whence, reached = next((mark for mark in reversed(self._marks) if mark[0] <= late), self._marks[0])
-        whole = (now - self._started) * (1 - self._reached) / self._reached
-        left = whole
-        if reached < self._reached:  # between the pace of late and that of all: one slow step is no pace
-            left = (whole * (now - whence) * (1 - self._reached) / (self._reached - reached)) ** 0.5
+        worked = self._reached - self._marks[0][1]
+        left = whole = (now - self._started) * (1 - self._reached) / (worked or self._reached)
+        if reached < self._reached:  # never less than the pace of late says; a faster one may not last
+            late_left = (now - whence) * (1 - self._reached) / (self._reached - reached)
+            left = max(late_left, (whole * late_left) ** 0.5)
         return left if self._ends is None else min(left, max(self._ends - now, 0.0))
 
     def within(self, minutes: float) -> None:
