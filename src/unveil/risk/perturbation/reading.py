@@ -146,7 +146,9 @@ def _hidden(release: Release, changed: Mapping[int, Perturbation]) -> tuple[Rele
     """The same in its groups, with more perturbed columns, and the new number of each group."""
     attributes, regions, cells = _as_shown(release, changed)
     parts = [BlockRows(b.attributes, b.group, tuple(cells[i] for i in b.attributes), b.count) for b in release.blocks]
-    return build_release(attributes, regions, parts, {**release.perturbed, **changed}, release.method)
+    made, number = build_release(attributes, regions, parts, {**release.perturbed, **changed}, release.method)
+    labels = tuple(release.labels[i] for i in np.argsort(number).tolist()) if release.labels else ()
+    return replace(made, labels=labels), number
 
 
 def _taken_apart(
@@ -428,6 +430,8 @@ def _also(masked: PublishedRows, more: set[int]) -> PublishedRows:
 def _read_hidden(release: Release, table: Table) -> ReleaseReading:
     """The same where links are hidden beside perturbed columns."""
     beside = _beside_each_other(release, table)
+    if not beside:
+        return ReleaseReading(release, tuple(_noticed(release)))
     made, number = _hidden(release, {i: Perturbation(release.attributes[i], said=False) for i in beside})
     return ReleaseReading(made, (*_noticed(release), *beside.values()), number)
 
