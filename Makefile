@@ -83,7 +83,7 @@ thorough: setup chromium postgresql
 	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 fuzz: setup
-	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/risk/composition --hypothesis-profile=fuzz -n auto
+	@UNVEIL_THOROUGH=1 FUZZ_SECONDS=$${FUZZ_SECONDS:-30} $(BIN)/python -m pytest -rs tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/risk/composition --hypothesis-profile=fuzz -n auto
 
 docs: $(RUNTIME)
 	@$(INSTALL) --editable '.[docs]'

@@ -7,27 +7,23 @@ task never raises, and what it is about has no repr.
 
 import gc
 import logging
-import os
 import secrets
-import shutil
-import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from unveil.errors import ClusterError, Stopped, UnveilError, failed_at
+from unveil.temporary import own_folder
 
 __all__ = ["connected", "local_cluster", "work_on_parts"]
 
 AT_ONCE = 4  # results that are merged by one task
 SECONDS = 10.0  # in which a scheduler answers
 PATIENCE = 60.0  # seconds without any worker after which a run ends
-_FOLDER = "unveil-cluster-"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -194,39 +190,25 @@ def local_cluster(workers: int, memory: int) -> Iterator[Any]:
     from distributed import Client, LocalCluster, Security
 
     _quiet()
-    _remove_stale()
-    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))  # mode 0700
-    try:
-        with (
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=memory,
-                dashboard_address="127.0.0.1:0",  # any free port: without it the usual one is taken, or warned of
-                local_directory=str(folder),
-                security=Security.temporary(),
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
-            yield client
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with (
+        own_folder() as folder,
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            memory_limit=memory,
+            dashboard_address="127.0.0.1:0",  # any free port: without it the usual one is taken, or warned of
+            local_directory=str(folder),
+            security=Security.temporary(),
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 def _quiet() -> None:
     for name in ("distributed", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def _remove_stale() -> None:
-    """Remove what a run that was killed has left on the disk."""
-    if not Path("/proc/self").exists():
-        return
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        owner = folder.name.removeprefix(_FOLDER).split("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _versions() -> dict[str, str]:

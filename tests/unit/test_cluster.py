@@ -25,7 +25,7 @@ from hypothesis import settings as rules
 from hypothesis import strategies as st
 
 import unveil
-from unveil import cli, cluster
+from unveil import cli, cluster, temporary
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.anonymizers.parts.assemble import generalised
 from unveil.anonymizers.parts.roll_up import RollUp
@@ -170,8 +170,10 @@ def test_a_broken_part_is_named_and_its_cell_is_in_no_log(tmp_path: Path, client
     assert "SECRETCELL" not in str(client.get_scheduler_logs())
     assert "SECRETCELL" not in repr(_Work(read_table, ("SECRETCELL",)))
     assert client.scheduler.address.startswith("tls://")  # another user of this machine has no certificate
-    (spill,) = Path(tempfile.gettempdir()).glob(f"unveil-cluster-{os.getpid()}-*")
-    assert spill.stat().st_mode & 0o777 == 0o700
+    (spill, *_) = {str(info["local_directory"]) for info in client.scheduler_info()["workers"].values()}
+    assert Path(spill).is_relative_to(tempfile.gettempdir())
+    folder = next(path for path in Path(spill).parents if path.name.startswith(temporary.PREFIX))
+    assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_tls_address_needs_its_certificates(client: Any) -> None:
@@ -340,14 +342,6 @@ def test_without_a_cluster_nothing_of_dask_is_imported() -> None:
         "assert not {'dask', 'distributed'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_folder_of_a_cluster_goes_with_it() -> None:
-    """Last of its module: the fixture's is still there."""
-    stale = Path(tempfile.mkdtemp(prefix="unveil-cluster-999999999-"))
-    cluster._remove_stale()
-    assert not stale.exists()
-    assert len(list(Path(tempfile.gettempdir()).glob(f"unveil-cluster-{os.getpid()}-*"))) == 1
 
 
 def plain_table() -> Table:

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from threading import Timer, current_thread, main_thread
 from typing import Annotated, Any
@@ -26,6 +26,7 @@ from unveil.cli.schema import schema
 from unveil.cli.studio import studio
 from unveil.errors import LimitError, Stopped, UnveilError, failed_at, without_secrets
 from unveil.formats.glass import start_early
+from unveil.temporary import sweep
 
 __all__ = ["app", "main"]
 
@@ -76,8 +77,11 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _usable_streams()
     start_early(sys.argv[1:])
-    with _ended_cleanly(), never_silent():
-        code = _run()
+    sweep()
+    with _ended_cleanly() as signals, never_silent():
+        code = _run(signals)
+    if signals:  # compiled code swallowed it while the work came to its end: that is whole, but nobody waits for it
+        code = 128 + min(signals)
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output left, e.g. head: the exit code stands
@@ -97,12 +101,18 @@ def _usable_streams() -> None:
 
 
 @contextmanager
-def _ended_cleanly() -> Iterator[None]:
-    """Who ends us by a signal gets what an interrupt gets: nothing half-written, no temporary file."""
+def _ended_cleanly() -> Iterator[set[int]]:
+    """Who ends us by a signal gets what an interrupt gets: nothing half-written, no temporary file.
+
+    Yields the signals that were to end us.
+    """
 
     waiting: list[Timer] = []
+    came: set[int] = set()
 
     def ended(number: int, frame: Any) -> None:
+        if number != signal.SIGINT:
+            came.add(number)
         if (on_its_way := _on_its_way()) or _deaf(frame) or number != signal.SIGINT:
             # Compiled code may print the exception and forget it: it is asked again whether we still run.
             waiting.append(Timer(AGAIN, os.kill, (os.getpid(), number)))
@@ -115,9 +125,19 @@ def _ended_cleanly() -> Iterator[None]:
     numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     main = current_thread() is main_thread()
     before = {number: signal.signal(number, ended) for number in numbers if main and _unset(number)}
+    hook = sys.unraisablehook
+
+    def forgotten(found: Any) -> None:
+        if not (came and isinstance(found.exc_value, SystemExit)):  # ours, which is asked for again
+            hook(found)
+
+    if main:
+        sys.unraisablehook = forgotten
     try:
-        yield
+        yield came
     finally:
+        if main:
+            sys.unraisablehook = hook
         for timer in waiting:
             timer.cancel()
         for number, handler in before.items():
@@ -146,7 +166,7 @@ def _deaf(frame: Any) -> bool:
     return False
 
 
-def _run() -> int:
+def _run(signals: Set[int]) -> int:
     try:
         code = app(standalone_mode=False)
     except UnveilError as error:
@@ -171,7 +191,9 @@ def _run() -> int:
     except BaseException as error:  # a panic of a native library is not an Exception
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # usage errors of the command line itself
             return _show(error)
-        return _crashed(error)
+        return CRASHED if signals else _crashed(error)  # what native code makes of being ended is no error of ours
+    if code == STOPPED:  # what Typer makes of Ctrl-C
+        say("unveil: stopped")
     return code if isinstance(code, int) else 0
 
 

@@ -12,7 +12,7 @@ import typer
 import unveil.cli.options as opt
 from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import load_schema
-from unveil.cli.memory import table_bytes, warn_of_files, warn_of_memory
+from unveil.cli.memory import table_bytes, warn_before_reading, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
 from unveil.cli.settings import cluster_of, dialect_of
 from unveil.errors import LimitError, Stopped, TableError, UsageError, shown
@@ -115,7 +115,7 @@ def _make(
         name = (options.with_ or "").partition(":")[0]
         say(f"{name} works on people one by one: the table is read here, whole, and takes about 60 bytes a cell")
     if not counts:
-        warn_of_files([data], instead)
+        warn_before_reading([data], instead)
     at = Engine(seed=0, cluster=cluster if counts else None)
     table = read_table(data, schema, **dialect_of(options), engine=at).without(options.leave_out)
     warn_of_memory(table_bytes(table), instead)

@@ -88,14 +88,14 @@ def audit(options: AuditOptions) -> None:
     Default limits always apply; --preset and --limit add to them. Exit code 1: a limit is exceeded; 3: inconclusive, or
     something was not judged.
     """
-    from unveil.audit import run_audit
-    from unveil.audit.first_look import first_look
-    from unveil.formats.people import people_content
-
     if not options.releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
     certified = None if options.certificate is None else _certified(options.certificate)
     case = load_case(options)
+    from unveil.audit import run_audit  # after it: what they import takes seconds
+    from unveil.audit.first_look import first_look
+    from unveil.formats.people import people_content
+
     files = _people_paths(options, case)
     if certified is not None:
         case = replace(case, limits=(*case.limits, *certified.limits))

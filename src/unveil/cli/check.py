@@ -13,7 +13,14 @@ __all__ = ["CheckOptions", "check"]
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(
-    opt.ReleaseCase, opt.Pairing, opt.Population, opt.Report, opt.Require, opt.ClusterOption, opt.OneRelease
+    opt.ReleaseCase,
+    opt.Pairing,
+    opt.Population,
+    opt.Report,
+    opt.Require,
+    opt.ClusterOption,
+    opt.MemoryBound,
+    opt.OneRelease,
 ):
     """The options of a check."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.load import input_paths, load_schema
-from unveil.cli.memory import table_bytes, warn_of_files, warn_of_memory
+from unveil.cli.memory import table_bytes, warn_before_reading, warn_of_memory
 from unveil.cli.output import check_outputs, give_results, long_work, release_parts, say
 from unveil.cli.settings import attackers_of, chains_of, dialect_of, engine_of, one_set
 from unveil.errors import UsageError
@@ -90,7 +90,7 @@ def frontier(options: FrontierOptions) -> None:
         earlier_parts(output, [output, output.with_suffix(".toml")])
         earlier_parts(output, [output])
     reading = replace(reading, joined=tuple(map(tuple, schema.document.joined)))
-    warn_of_files([data], "take a sample of its rows", times=2)
+    warn_before_reading([data], "take a sample of its rows", times=2)
     table = read_table(data, schema, **dialect_of(options))
     warn_of_memory(table_bytes(table) * 2, "give fewer --workers, or --sample N")
     release_seed = options.release_seed

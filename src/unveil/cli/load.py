@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.cli.earlier import earlier_paths, load_earlier
-from unveil.cli.memory import belief_bytes, warn_of_files, warn_of_memory
+from unveil.cli.memory import belief_bytes, least_belief_bytes, warn_before_reading, warn_of_memory
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, doing, release_parts, say
 from unveil.cli.settings import answered, cluster_of, dialect_of, engine_of, stated, waivers_of
@@ -83,22 +83,25 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, coun
 
 def _load(options: Any, cluster: Any, *, grouped: bool, masked: bool, counted: bool) -> "Case":
     """Files are read here, or on the cluster, which is not needed after that."""
-    from unveil.audit.case import Case
-    from unveil.audit.document import describe_inputs
-    from unveil.formats.tables import read_table
-
     paths = release_paths(options)
     names = _short_names(paths)
     parts = [part for path in paths for part in release_parts(path)]
     inputs = input_paths(options)
     check_outputs(options, [*inputs, *parts])
-    engine = engine_of(options, cluster)
-    said = stated(options)
     schema = load_schema(options)
     original = getattr(options, "data", None) or getattr(options, "original", None) or _project(options)
-    dialect = dialect_of(options)
     if cluster is None:
-        warn_of_files([*paths, *([] if original is None else [original])], "audit a part of the rows")
+        asked = paths[0] if original is None and paths else original
+        beliefs = least_belief_bytes(options, schema, asked) if hasattr(options, "chains") and asked is not None else 0
+        whole = hasattr(options, "sample") and options.sample is None
+        instead = "ask about a sample of people (--sample N), or audit" if whole else "audit"
+        files = [*paths, *([] if original is None else [original])]
+        warn_before_reading(files, f"{instead} a part of the rows", more=beliefs)
+    from unveil.audit.case import Case  # after it: what they import takes seconds
+    from unveil.audit.document import describe_inputs
+    from unveil.formats.tables import read_table
+
+    engine, said, dialect = engine_of(options, cluster), stated(options), dialect_of(options)
     doing(f"reading {original}")
     table = None if original is None else read_table(original, schema, **dialect, engine=engine, counted=counted)
     doing(f"reading {', '.join(names)}")
@@ -154,7 +157,7 @@ def _published_files(
         return {}
     if getattr(options, "cluster", None) is not None:
         say("the checks of a file are about its rows: they read it, and the original, here and whole")
-        warn_of_files([*paths.values(), *([] if original is None else [original])], "audit a part of the rows")
+        warn_before_reading([*paths.values(), *([] if original is None else [original])], "audit a part of the rows")
     reading = dialect_of(options)
     population = getattr(options, "population", None)
     project = is_project(original)

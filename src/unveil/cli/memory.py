@@ -11,7 +11,15 @@ from unveil.errors import UsageError, shown
 from unveil.formats.glass import BINARY
 from unveil.formats.paths import is_many
 
-__all__ = ["belief_bytes", "file_bytes", "memory_size", "table_bytes", "warn_of_files", "warn_of_memory"]
+__all__ = [
+    "belief_bytes",
+    "file_size",
+    "least_belief_bytes",
+    "memory_size",
+    "table_bytes",
+    "warn_before_reading",
+    "warn_of_memory",
+]
 
 HEAD = 2**20  # bytes that are looked at before a file is read
 PER_CELL = 60  # bytes of a table's cell, as measured: its code, its copy in a release, and what is sorted
@@ -24,28 +32,51 @@ def table_bytes(table: Any) -> int:
     return int(table.rows * len(table.attributes) * PER_CELL)
 
 
-def file_bytes(path: Any) -> int:
-    """The same of a delimited text file before it is read, by its size and its first lines; 0: it does not say."""
+def file_size(path: Any) -> tuple[int, int]:
+    """About how many rows and columns a delimited text file has, by its size and first lines; 0: it does not say."""
     path = Path(str(path))
     if is_many(path):
         from unveil.formats.parts import part_files
 
-        return sum(file_bytes(part.path) for part in part_files(path, UsageError))
+        sizes = [file_size(part.path) for part in part_files(path, UsageError)]
+        return sum(rows for rows, _ in sizes), max((columns for _, columns in sizes), default=0)
     try:
         with path.open("rb") as file:
             start, size = file.read(HEAD), os.fstat(file.fileno()).st_size
     except (OSError, ValueError):  # whoever reads it says what is wrong
-        return 0
+        return 0, 0
     if size <= HEAD or b"\0" in start or path.suffix.lower() in BINARY:
-        return 0
+        return 0, 0
     lines = start.splitlines()
-    fields = 1 + max(lines[0].count(sign) for sign in (b",", b";", b"\t", b"|"))
-    return int(size / len(start) * max(len(lines) - 1, 1) * fields * PER_CELL)
+    columns = 1 + max(lines[0].count(sign) for sign in (b",", b";", b"\t", b"|"))
+    return int(size / len(start) * max(len(lines) - 1, 1)), columns
 
 
-def warn_of_files(paths: Iterable[Any], instead: str, times: int = 1) -> None:
-    """One line before the files are read, which may itself take minutes."""
-    warn_of_memory(times * sum(file_bytes(path) for path in paths), instead)
+def warn_before_reading(paths: Iterable[Any], instead: str, times: int = 1, more: int = 0) -> None:
+    """One line before the files are read, which may itself take minutes; `more`: bytes that come on top."""
+    cells = (rows * columns for rows, columns in map(file_size, paths))
+    warn_of_memory(times * sum(cells) * PER_CELL + more, instead)
+
+
+def least_belief_bytes(options: Any, schema: Any, people: Any) -> int:
+    """What beliefs about everybody in a file take at least, by the domains that the schema lists."""
+    from unveil.data.attribute import Role
+
+    count = file_size(people)[0]
+    if (sample := getattr(options, "sample", None)) is not None:
+        count = min(count, sample)
+    named = {name for text in getattr(options, "asked", ()) for name in text.split(",")}
+    values = 0
+    for name in schema.names:
+        declared = schema.declaration(name)
+        if name in named or (not named and declared.role is Role.SENSITIVE):
+            values += len(declared.domain) if isinstance(declared.domain, tuple | list) else 2
+    return _beliefs(count, values, len(getattr(options, "attacker", ())) or 2, options.chains)
+
+
+def _beliefs(people: int, values: int, attackers: int, chains: int) -> int:
+    """For everybody asked about each reader's belief, the learner's too, chain by chain."""
+    return people * values * (attackers + 1) * (chains + 1) * 8
 
 
 def belief_bytes(case: Any) -> int:
@@ -60,8 +91,7 @@ def belief_bytes(case: Any) -> int:
         people = release.rows if case.original is None else case.original.rows
         people = people if case.sample is None else min(people, case.sample)
         values = sum(release.attributes[index].codes for index in asked_of(release, case.asked))
-        readers = len(case.attacker_names) + 1
-        total += table_bytes(release) + people * values * readers * (case.chains.chains + 1) * 8
+        total += table_bytes(release) + _beliefs(people, values, len(case.attacker_names), case.chains.chains)
     return total if case.original is None else total + table_bytes(case.original)
 
 

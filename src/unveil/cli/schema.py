@@ -73,17 +73,19 @@ def _write_draft(options: SchemaOptions, cluster: Any) -> None:
         found, more["rows"] = summarized_table(data, engine_of(options, cluster), **dialect_of(options))
     say(f"{data}: {found.rows} rows, {found.described}")
     draft = draft_schema(found.columns, name=str(data), decimal=found.decimal, published=options.published, **more)
-    if options.json is not None:
-        write(options.json, draft.evidence_json(str(data.name), found.rows))
-    if output is None or not draft.files:
-        write(output, draft.toml)
+    outputs = {} if options.json is None else {options.json: draft.evidence_json(str(data.name), found.rows).encode()}
+    files = {} if output is None else {output.parent / path: text.encode() for path, text in draft.files.items()}
+    if output is None:
+        write(None, draft.toml)
     else:
-        files = {output.parent / path: text.encode() for path, text in draft.files.items()}
-        keep_apart([data], [output, *files])
+        outputs[output] = draft.toml.encode()
+    if output is not None and files:
+        keep_apart([data], [*outputs, *files])
         make_folder(output.parent / f"{output.stem}-domains")
-        write_whole({output: draft.toml.encode(), **files})
+    if written := write_whole({**outputs, **files})[: len(outputs)]:
         long = "a long domain" if len(files) == 1 else f"{len(files)} long domains"
-        say(f"wrote {output}, and {long} in {output.stem}-domains")
+        also = f", and {long} in {output.stem}-domains" if output is not None and files else ""
+        say(f"wrote {', '.join(map(str, written))}{also}")
     for role in Role:
         names = [evidence.name for evidence in draft.evidence if evidence.role is role]
         say(f"{role:17}{', '.join(names) or 'none'}")

@@ -13,11 +13,13 @@ from unveil.errors import SchemaError, UnveilError, shown
 __all__ = ["read_text", "read_toml", "toml_array", "toml_bytes", "toml_content", "toml_key", "toml_string"]
 
 
+DIGITS = "a whole number has thousands of digits"
 MOST_BYTES = 2**26  # of a file: a device has no end
 MOST_DEPTH = 64  # of a dotted key, each part of which is a table in a table
 MOST_TABLES = 100_000  # several a column, of as many columns as a table may have
 _WORD = r"""(?>[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP = re.compile(rf"(?<![\w.-]){_WORD}(?:[ \t]*\.[ \t]*{_WORD}){{{MOST_DEPTH}}}", re.ASCII)
+_LONG = re.compile(r"[=\[,]\s*0[xob][0-9a-fA-F_]{3000}", re.ASCII)  # read, but never written again
 
 
 def toml_bytes(path: Path, error: type[UnveilError]) -> bytes:
@@ -51,13 +53,15 @@ def toml_content(text: str, where: str, error: type[UnveilError]) -> dict[str, A
         raise error(f"{where}: not TOML that can be read: a key of over {MOST_DEPTH} parts, table in table")
     if text.startswith("[") + text.count("\n[") > MOST_TABLES:
         raise error(f"{where}: over {MOST_TABLES:,} tables; that is not a file of this program")
+    if _LONG.search(text):
+        raise error(f"{where}: not TOML: {DIGITS}")
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise error(f"{where}: not TOML that can be read: brackets in brackets, too deep") from None
     except ValueError as fault:
         own = isinstance(fault, tomllib.TOMLDecodeError)
-        raise error(f"{where}: not TOML: {fault if own else 'a whole number has thousands of digits'}") from None
+        raise error(f"{where}: not TOML: {fault if own else DIGITS}") from None
 
 
 def toml_string(text: str) -> str:

@@ -309,7 +309,8 @@ def test_nothing_is_written_when_the_work_fails(
 
     monkeypatch.setattr(run_module, "_put_together", broken)
     before = sorted(p.name for p in folder.iterdir())
-    assert run(*audit(folder, "--json", folder / "a.json", "--people", folder / "p.csv"), capsys=capsys)[0] == 130
+    code, _, err = run(*audit(folder, "--json", folder / "a.json", "--people", folder / "p.csv"), capsys=capsys)
+    assert (code, err.splitlines()[-1]) == (130, "unveil: stopped")
     assert sorted(p.name for p in folder.iterdir()) == before
 
 

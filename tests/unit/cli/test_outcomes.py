@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,12 +20,12 @@ import typer
 from test_audit_cli import audit, folder  # noqa: F401  the fixture
 from test_cli import run
 
-from unveil import engine, report
+from unveil import __main__, engine, report
 from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
-from unveil.cli import app
+from unveil.cli import app, main
 from unveil.cli import audit as audit_verb
-from unveil.cli.memory import file_bytes, table_bytes, warn_of_memory
+from unveil.cli.memory import file_size, table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
 from unveil.engine import bound_memory, free_bytes
 from unveil.errors import Stopped, UsageError
@@ -392,6 +392,21 @@ def test_a_stopped_anonymizer_writes_nothing(
     assert not (folder / "out.csv").exists()
 
 
+def test_ctrl_c_before_the_command_begins_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Imports take a second, in which somebody may see a wrong word in the command."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unveil.cli.main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "unveil: stopped\n"
+
+
 def test_signals_in_quick_succession_are_one_interruption() -> None:
     """`timeout -s INT` sends two at once: to the process, and to its group."""
     with long_work() as (_, stop):
@@ -429,18 +444,54 @@ def test_a_large_file_is_refused_before_it_is_read(
     rows = 80_000
     large = folder / "large.csv"
     large.write_text("age,sex,disease\n" + f"{'x' * 10},f,flu\n" * rows)
-    assert file_bytes(large) == pytest.approx(table_bytes(SimpleNamespace(rows=rows, attributes=range(3))), rel=0.01)
-    assert file_bytes(folder / "data.csv") == file_bytes(folder / "none.csv") == 0  # small, or not there
+    assert file_size(large) == (pytest.approx(rows, rel=0.01), 3)
+    assert file_size(folder / "data.csv") == file_size(folder / "none.csv") == (0, 0)  # small, or not there
     monkeypatch.setattr(tables, "read_table", lambda *_, **__: pytest.fail("it was read"))
     schema = ("-s", folder / "schema.toml")
     for command in (
         ("anonymize", large, *schema, "--with", "mondrian:k=5", "-o", folder / "one.csv"),
         ("audit", folder / "data.csv", *schema, "--original", large),
+        ("check", large, *schema),
         ("frontier", large, *schema),
     ):
         code, _, err = run(*command, "--memory", "5M", capsys=capsys)
         assert (code, err.count("\n")) == (2, 1), err
         assert "more than --memory" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "needs", "instead"),
+    [
+        ("audit", 28.8, "ask about a sample of people (--sample N), or audit a part of the rows"),
+        ("audit --sample 200", 10.8, "audit a part of the rows"),
+        ("attack attribute", 22.8, "audit a part of the rows"),
+        ("attack identity", 10.8, "audit a part of the rows"),
+        ("check", 10.8, "audit a part of the rows"),
+    ],
+)
+def test_thirty_million_rows_are_answered_before_they_are_read(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    needs: float,
+    instead: str,
+) -> None:
+    """Files of that size whose rest is empty: nobody gets so far."""
+    large = folder / "large.csv"
+    large.write_text("age,sex,disease\n" + "20,f,flu\n" * 2**18)
+    os.truncate(large, 30_000_000 * 9)
+    monkeypatch.setattr(engine, "free_bytes", lambda: 10 * 10**9)
+
+    def unread(*_: object, **__: object) -> None:
+        raise UsageError("nothing was read")
+
+    monkeypatch.setattr(tables, "read_table", unread)
+    given = (*command.split(), large, "-s", folder / "schema.toml", "--original", large)
+    code, _, err = run(*given, capsys=capsys)
+    said = "unveil: this may need about {} GB of memory, and 10.0 GB are free; if it ends for lack of memory, {}"
+    assert code == 2
+    assert err.splitlines()[0] == said.format(needs, instead)
 
 
 DEAF = """
@@ -497,5 +548,24 @@ with _ended_cleanly():
 def test_an_end_that_compiled_code_swallows_is_asked_for_again() -> None:
     """As in Cython's functions that cannot raise; what is being cleaned up meanwhile is left to end."""
     done = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (143, "went on\ncleaned up\n")
-    assert "SystemExit" in done.stderr  # swallowed once
+    assert (done.returncode, done.stdout, done.stderr) == (143, "went on\ncleaned up\n", "")
+
+
+@pytest.mark.parametrize("panic", [False, True])
+def test_an_end_that_is_swallowed_as_the_work_ends_is_no_success(
+    panic: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Compiled code that swallows it may be the last that runs, or makes a panic of it."""
+
+    def work(**_: object) -> int:
+        with suppress(SystemExit):
+            signal.raise_signal(signal.SIGTERM)
+        if panic:
+            raise BaseException("Failed to access NumPy array API capsule")
+        return 0
+
+    monkeypatch.setattr("unveil.cli.app", work)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 143
+    assert capfd.readouterr() == ("", "")

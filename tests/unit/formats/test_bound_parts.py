@@ -1,15 +1,26 @@
 """The files of a release belong together: written and replaced as one, and refused when one of them was exchanged."""
 
+import json
 import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from small import QI, SENSITIVE, made_release, made_schema, masked_release
+from tests.thorough import THOROUGH
+from unveil.data.release import Release
 from unveil.errors import OutputError, ReleaseError
-from unveil.formats.output import write_whole
-from unveil.formats.releases import read_release, write_release
+from unveil.formats import output
+from unveil.formats.output import Content, content_bytes, write_whole
+from unveil.formats.output.sets import alone_in, settle
+from unveil.formats.releases import read_release, release_files, write_release
 
 SCHEMA = made_schema(
     {
@@ -73,27 +84,118 @@ def test_what_the_earlier_release_leaves_goes_with_it(tmp_path: Path) -> None:
     assert read_release(path, SCHEMA).groups == 2
 
 
-@pytest.mark.parametrize("stopped", ["the second table", "and the sidecar", "none, the sidecar kept"])
-def test_a_run_that_was_killed_while_placing_its_files_is_followed_by_another(tmp_path: Path, stopped: str) -> None:
-    """What the killed run left beside them says that second table and sidecar were parts of the release."""
-    path, files = tmp_path / "r.csv", ["r-sensitive.csv", "r.csv", "r.toml"]
-    write_release(ANATOMY, path)
-    earlier = {n: (tmp_path / n).read_bytes() for n in files}
-    write_release(OTHER, path)
-    assert earlier["r-sensitive.csv"] != (tmp_path / "r-sensitive.csv").read_bytes()
-    if stopped.startswith("none"):
-        (tmp_path / "r.toml").rename(tmp_path / ".unveil-0.tmp")
-    else:
-        placed = ["r-sensitive.csv", "r.toml"][: 1 + stopped.startswith("and")]
-        for number, name in enumerate(files):
-            (tmp_path / f".unveil-{number}.tmp").write_bytes(earlier[name])  # kept
-            if name not in placed:
-                (tmp_path / name).write_bytes(earlier[name])
-    for old in tmp_path.glob(".unveil-*"):
-        os.utime(old, (0, 0))
-    write_release(PLAIN if stopped.startswith("none") else ANATOMY, path)
-    assert [n for n in names(tmp_path) if not n.startswith(".")] == (["r.csv"] if stopped.startswith("none") else files)
-    assert read_release(path, SCHEMA) == (PLAIN if stopped.startswith("none") else ANATOMY)
+def killed(work: Callable[[], object], moment: int) -> bool:
+    """Whether the work, in a process of its own, was killed as it changed files for the n-th time."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def strike(event: str, given: tuple[Any, ...]) -> None:
+            nonlocal count
+            if event in ("os.rename", "os.link", "os.remove") or (event == "open" and given[2] & os.O_WRONLY):
+                count += 1
+                if count == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(strike)
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def of_release(release: Release) -> dict[Path, Content]:
+    """Its files, by name: made once, for what makes them has threads."""
+    return {path: content and content_bytes(content) for path, content in release_files(release, "r.csv").items()}
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"), [(ANATOMY, OTHER), (ANATOMY, PLAIN), (MASKED, ANATOMY), (ANATOMY, MASKED), (None, ANATOMY)]
+)
+def test_a_run_that_is_killed_at_any_moment_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: Release | None, later: Release
+) -> None:
+    """By whoever writes there next, and if that one is killed as it does, by the one after it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(output, "JUST_NOW", 0.0)
+    if earlier is not None:
+        write_release(earlier, "r.csv")
+    before = contents(tmp_path)
+    new = of_release(later)
+    after = {str(path): content for path, content in new.items() if content is not None}
+    half, moment, again = 0, 1, 1
+    twice = later is OTHER or THOROUGH
+    while killed(partial(write_whole, new), moment):
+        left = contents(tmp_path)
+        half += not (before.items() <= left.items() or after.items() <= left.items())
+        if twice and killed(partial(settle, tmp_path), again):
+            again += 1  # and once more from here
+        else:
+            moment, again = moment + 1, 1
+        if again == 1 and moment % 2:
+            write_release(later, "r.csv")  # it is not refused
+            assert contents(tmp_path) == after
+        else:
+            write_whole({"r.txt": b""})
+            (tmp_path / "r.txt").unlink()
+            assert contents(tmp_path) in (before, after)
+        for path in tmp_path.iterdir():
+            path.unlink()
+        for name, content in before.items():
+            (tmp_path / name).write_bytes(content)
+    assert moment > 10
+    assert half or earlier is None
+    assert contents(tmp_path) == after
+
+
+def test_what_somebody_has_changed_since_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(output, "JUST_NOW", 0.0)
+    write_release(ANATOMY, "r.csv")
+    before, moment = contents(tmp_path), 1
+    while killed(partial(write_whole, of_release(OTHER)), moment) and contents(tmp_path).items() >= before.items():
+        moment += 1
+    Path("r.csv").write_text("mine\n")
+    left = {name: content for name, content in contents(tmp_path).items() if not name.startswith(".")}
+    settle(tmp_path)
+    assert contents(tmp_path) == left
+
+
+def test_a_note_of_somebody_elses_making_leads_nowhere(tmp_path: Path) -> None:
+    """As in a folder that was unpacked from an archive."""
+    mine = tmp_path / "mine.csv"
+    mine.write_text("mine\n")
+    (folder := tmp_path / "folder").mkdir()
+    for names_ in (["../mine.csv", None, "a"], ["a", "../mine.csv", "b"], ["a", "b", "../mine.csv"], ["a", 1, "b"]):
+        entries = [dict(zip(("name", "draft", "aside"), names_, strict=True), new=None, old=None)]
+        for text in (json.dumps(entries), json.dumps(entries)[:-1], "[1]", "{}", "\0"):
+            (folder / ".unveil-0.set.tmp").write_text(text)
+            settle(folder)
+            assert mine.read_text() == "mine\n"
+
+
+def test_sets_are_put_in_place_one_after_the_other(tmp_path: Path) -> None:
+    """Two runs on one output: what stands at the end is the work of one of them."""
+    for other in (tmp_path / "a", tmp_path / "b"):
+        with alone_in([tmp_path]):
+            child = os.fork()
+            if child == 0:
+                try:
+                    write_whole({other: b"1", tmp_path / "c": b"2"})
+                finally:
+                    os._exit(0)
+            until = time.monotonic() + 20
+            while not list(tmp_path.glob(".unveil-*")) and time.monotonic() < until:
+                time.sleep(0.01)
+            time.sleep(0.05)
+            assert not other.exists()
+        assert os.waitpid(child, 0)[1] == 0
+        assert other.exists()
 
 
 @pytest.mark.parametrize("release", [ANATOMY, PLAIN], ids=["written over", "left behind"])

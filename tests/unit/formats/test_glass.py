@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.thorough import chosen
 from unveil.data.table import CodedColumn
 from unveil.errors import TableError, UnveilError
 from unveil.formats import glass, tables
@@ -166,6 +167,46 @@ def test_a_server_that_has_ended_is_replaced(table: Path) -> None:
     assert read_columns(table).rows == 3
 
 
+DYING = """
+import os, pathlib, socket, sys
+count = 0
+def dying(name, place):
+    real = getattr(place, name)
+    def call(*given):
+        global count
+        count += 1
+        if count == {message} and not pathlib.Path({marker!r}).exists():
+            {once} and pathlib.Path({marker!r}).touch()
+            os._exit(9)
+        return real(*given)
+    setattr(place, name, call)
+dying("sendall", socket.socket)
+dying("recv_fds", socket)
+dying("recv", socket.socket)
+dying("fork", os)
+dying("waitpid", os)
+"""
+
+
+@pytest.mark.parametrize("message", chosen(range(1, 7), [4]))
+@pytest.mark.parametrize("once", chosen([True, False], [True]))
+def test_a_server_that_dies_at_a_message_is_asked_again(
+    message: int, once: bool, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ready, a request's head, its body, a fork, the wait for the child, its status; if it always does, it is ours."""
+    dying = DYING.format(message=message, marker=str(tmp_path / "died"), once=once)
+    monkeypatch.setattr(glass, "START", dying + glass.START)
+    monkeypatch.setattr(glass._Server, "_resting", [])
+    if once:
+        assert read_columns(table).rows == 3
+        assert (tmp_path / "died").exists()
+    else:
+        with pytest.raises(RuntimeError, match="cannot be started"):
+            read_columns(table)
+    for server in glass._Server._resting:
+        server.kill()
+
+
 def test_relative_paths_and_folders_that_change(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(table.parent)
     assert read_columns(table.name).rows == 3
@@ -195,6 +236,7 @@ WAITING = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
+from tests.thorough import chosen
 from unveil.data.table import CodedColumn
 from unveil.errors import TableError
 from unveil.formats.glass import behind_glass

@@ -58,13 +58,6 @@ def attribute(options: AttributeOptions) -> None:
     The learner beside them reads the release but is not told that the person is in it. Exit code 3 if the chains
     disagree or did not reach the precision.
     """
-    from unveil.audit.asking import stated_chances, with_stated
-    from unveil.audit.attribute import describe_attack
-    from unveil.audit.perturbed import case_as_read, perturbed_remarks
-    from unveil.data.belief import sensitive_attribute
-    from unveil.formats.people import people_content, people_frame
-    from unveil.risk.perturbation.channels import with_channels
-
     started = time.monotonic()
 
     options = with_project(options)
@@ -73,6 +66,13 @@ def attribute(options: AttributeOptions) -> None:
     asked = one_name(options.asked)
     one_set(options.known)
     case = load_case(replace(options, attacker=options.attacker or ["bayesian"]))
+    from unveil.audit.asking import stated_chances, with_stated  # after it: this takes seconds
+    from unveil.audit.attribute import describe_attack
+    from unveil.audit.perturbed import case_as_read, perturbed_remarks
+    from unveil.data.belief import sensitive_attribute
+    from unveil.formats.people import people_content, people_frame
+    from unveil.risk.perturbation.channels import with_channels
+
     (name,) = case.releases
     case, perturbed = case_as_read(case, name)
     for remark in perturbed_remarks(case, name, perturbed):

@@ -58,11 +58,6 @@ def identity(options: IdentityOptions) -> None:
     The attacker's records are linked with published rows, by distance and by probability; and who is unique in the
     population is estimated.
     """
-    from unveil.audit.linking import run_link
-    from unveil.formats.people import people_content
-    from unveil.formats.tables import read_columns
-    from unveil.risk.linkage.register import read_mapping, register_of_file
-
     options = with_project(options)
     if options.original is None and options.held is None:
         raise UsageError("give the people to link: --original DATA or --held FILE")
@@ -72,6 +67,11 @@ def identity(options: IdentityOptions) -> None:
         raise UsageError("--splink: Splink is not installed; install unveil[linkage], or leave --splink out")
     known = one_set(options.known)
     case = load_case(options)
+    from unveil.audit.linking import run_link  # after it: this takes seconds
+    from unveil.formats.people import people_content
+    from unveil.formats.tables import read_columns
+    from unveil.risk.linkage.register import read_mapping, register_of_file
+
     ((name, release),) = case.releases.items()
     held = None
     if options.held is not None:

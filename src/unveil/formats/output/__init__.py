@@ -5,7 +5,6 @@ import errno
 import io
 import os
 import secrets
-import shutil
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from unveil.errors import OutputError, shown
+from unveil.formats.output.sets import ENDING, Entry, alone_in, identity, note, remove, settle
 
 try:
     import fcntl
@@ -56,10 +56,13 @@ def write_whole(
     that were written.
     """
     plans: list[_Plan] = []
+    notes: list[_Plan] = []
     try:
         for path, content in files.items():
             plans.append(_planned(path, {plan.target for plan in plans}, folder=isinstance(content, NewFolder)))
-        for folder in {plan.target.parent for plan in plans}:
+        folders = {plan.target.parent for plan in plans}
+        for folder in folders:
+            settle(folder)
             _remove_stale(folder)
         final = mode & ~_umask()
         for plan, (path, content) in zip(plans, files.items(), strict=True):
@@ -68,15 +71,19 @@ def write_whole(
                     plan.removed = True
                 else:
                     _fill(plan, content, 0o600 if path in private else final)
-        for place, plan in enumerate(plans):
-            with _explained(plan):
-                # The last rename ends the work, so that only the earlier ones may have to be undone.
-                _put(plan, keep=place < len(plans) - 1)
+        with alone_in(folders):
+            for folder in folders:
+                if len(together := [plan for plan in plans if plan.target.parent == folder]) > 1:
+                    _note(notes, together)
+            for place, plan in enumerate(plans):
+                with _explained(plan):
+                    # The last rename ends the work, so that only the earlier ones may have to be undone.
+                    _put(plan, keep=place < len(plans) - 1)
     finally:
         committed = len(plans) == len(files) and all(map(_placed, plans))
-        for plan in reversed(plans):
+        for plan in (*reversed(plans), *notes):
             _clean(plan, committed)
-    for folder in {plan.target.parent for plan in plans}:
+    for folder in folders:
         _sync_folder(folder)
     return [Path(path) for path, content in files.items() if content is not None]
 
@@ -181,10 +188,14 @@ class _Plan:
     name: str  # the path as given, printable
     target: Path
     draft: Path | None = None  # the new content, not yet in place
-    kept: Path | None = None  # the earlier file, under another name
+    aside: Path = field(init=False)  # what the earlier file is called meanwhile
+    kept: bool = False  # it is called so
     placing: bool = False  # the last rename was begun
     removed: bool = False  # nothing takes its place
     locks: list[int] = field(default_factory=list)  # descriptors that say that the temporary files are in use
+
+    def __post_init__(self) -> None:
+        self.aside = _beside(self.target)
 
 
 def _planned(path: str | os.PathLike[str], taken: set[Path], *, folder: bool = False) -> _Plan:
@@ -244,9 +255,9 @@ def _umask() -> int:
     return mask
 
 
-def _beside(target: Path) -> Path:
+def _beside(target: Path, ending: str = ".tmp") -> Path:
     """A name that nothing has, on the same disk."""
-    return target.with_name(f".unveil-{secrets.token_hex(8)}.tmp")
+    return target.with_name(f".unveil-{secrets.token_hex(8)}{ending}")
 
 
 def _fill(plan: _Plan, content: FileContent | NewFolder, mode: int) -> None:
@@ -275,6 +286,29 @@ def _fill(plan: _Plan, content: FileContent | NewFolder, mode: int) -> None:
     os.chmod(plan.draft, mode)
 
 
+def _note(notes: list[_Plan], plans: list[_Plan]) -> None:
+    """Note which files of a folder are about to change: whoever comes after us, if we are killed, undoes it."""
+    with _explained(plans[0]):
+        notes.append(_Plan(plans[0].name, plans[0].target))
+        notes[-1].draft = path = _beside(plans[0].target, ENDING)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _lock(notes[-1], handle)
+        entries = [
+            Entry(
+                plan.target.name,
+                None if plan.draft is None else plan.draft.name,
+                plan.aside.name,
+                None if plan.draft is None else identity(plan.draft),
+                identity(plan.target),
+            )
+            for plan in plans
+        ]
+        try:
+            note(handle, entries)
+        finally:
+            os.close(handle)
+
+
 def _put(plan: _Plan, *, keep: bool) -> None:
     """Move the content to its name; with `keep` the earlier file stays under another."""
     if plan.removed:
@@ -298,8 +332,8 @@ def _keep(plan: _Plan, move: Callable[[Path, Path], object]) -> None:
         handle = os.open(plan.target, os.O_RDONLY)
         _lock(plan, handle)
         os.close(handle)
-    plan.kept = _beside(plan.target)
-    move(plan.target, plan.kept)
+    plan.kept = True
+    move(plan.target, plan.aside)
 
 
 def _placed(plan: _Plan) -> bool:
@@ -313,17 +347,17 @@ def _clean(plan: _Plan, committed: bool) -> None:
     """Remove what is temporary; unless committed, bring back what was there."""
     placed = _placed(plan)
     if not committed:
-        if plan.kept is not None and os.path.lexists(plan.kept):
+        if plan.kept and os.path.lexists(plan.aside):
             with contextlib.suppress(OSError):
-                os.replace(plan.kept, plan.target)
+                os.replace(plan.aside, plan.target)
         elif placed:
             with contextlib.suppress(OSError):
-                _remove(plan.target)
+                remove(plan.target)
     # A rename onto another link of the same file does nothing, so that the kept one may still be there.
-    for path in (plan.draft, plan.kept):
+    for path in (plan.draft, plan.aside if plan.kept else None):
         if path is not None:
             with contextlib.suppress(OSError):
-                _remove(path)
+                remove(path)
     for handle in plan.locks:
         os.close(handle)
 
@@ -345,17 +379,9 @@ def _remove_stale(folder: Path) -> None:
                 if time.time() - os.fstat(handle).st_ctime < JUST_NOW:  # made, and not yet locked
                     continue
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(path)
+                remove(path)
             finally:
                 os.close(handle)
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or a folder of ours, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -3,7 +3,6 @@
 import math
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,6 +19,7 @@ from unveil.errors import OutputError, UnveilError
 from unveil.formats.columns import Columns, needed
 from unveil.formats.output import CodedTexts, FileContent, NewFolder, csv_bytes, write_whole
 from unveil.formats.statistical.output import ColumnPlan, check_names, planned, write_statistical
+from unveil.temporary import own_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -282,9 +282,11 @@ def _excel(path: Path, frame: "pl.DataFrame") -> FileContent:
             raise OutputError(f"{path}: {column.name} holds a text of {longest:,} characters; a sheet holds 32,767")
 
     def fill(file: BinaryIO) -> None:
-        book = xlsxwriter.Workbook(
-            file, {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-        )
+        with own_folder() as folder:  # of the rows on their way
+            settings = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+            write(xlsxwriter.Workbook(file, {**settings, "tmpdir": str(folder)}))
+
+    def write(book: Any) -> None:
         book.set_properties({"created": datetime(2000, 1, 1)})  # when it was made is nobody's business
         sheet, day = book.add_worksheet("table"), book.add_format({"num_format": "yyyy-mm-dd"})
         for place, name in enumerate(frame.columns):
@@ -321,8 +323,8 @@ def _write_statistical(path: Path, columns: Sequence[OutputColumn], like: Dictio
 
     def fill(file: BinaryIO) -> None:
         # The library writes to a path of its own; what is written there is the whole file.
-        with tempfile.TemporaryDirectory(prefix="unveil-") as folder:
-            made = Path(folder) / f"table{path.suffix.lower()}"
+        with own_folder() as folder:
+            made = folder / f"table{path.suffix.lower()}"
             write_statistical(path, made, plans, like)
             with made.open("rb") as source:
                 shutil.copyfileobj(source, file, 2**20)

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +39,7 @@ from unveil.formats.releases.published import (
     without_key,
 )
 from unveil.formats.tables import Columns
+from unveil.temporary import own_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -260,9 +260,9 @@ def _digested(content: Content) -> tuple[Content, str]:
     if not isinstance(content, NewFolder):
         held = content_bytes(content)
         return held, hashlib.sha256(held).hexdigest()
-    with tempfile.TemporaryDirectory(prefix="unveil-") as name:
-        content.fill(Path(name))
-        digest = file_digest(Path(name), ReleaseError)
+    with own_folder() as folder:
+        content.fill(folder)
+        digest = file_digest(folder, ReleaseError)
     return content, digest
 
 

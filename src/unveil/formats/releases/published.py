@@ -23,6 +23,7 @@ from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
 from unveil.formats.columns import Columns, recoded
 from unveil.formats.frames import is_frame, named_source
+from unveil.formats.output.sets import settle
 from unveil.formats.parts import file_digest, part_files
 from unveil.formats.paths import is_many, is_project, sheet_file
 from unveil.formats.tables import read_prepared
@@ -45,8 +46,6 @@ __all__ = [
     "without_blanked",
     "without_key",
 ]
-
-MOST_OF_A_SIDECAR = 1 << 20  # bytes
 
 # -------------------------------------------------------------------------------------------------------------- spread
 
@@ -181,45 +180,31 @@ def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
 
     A file that is not known to be such a part is refused: it is not ours to remove or to write over.
     """
+    for folder in {Path(os.path.realpath(file)).parent for file in (path, *files)}:
+        settle(folder)
     beside, second = path.with_suffix(".toml"), second_table(path)
     sidecar = beside.is_file() and is_sidecar(beside)
     if beside.is_file() and not sidecar and beside in files:
         raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
-    earlier, stale = Sidecar(), []
-    with contextlib.suppress(ReleaseError):  # a sidecar that does not fit its files says nothing of them
-        earlier = read_sidecar(path)
+    earlier, changed, stale = Sidecar(), None, []
+    with contextlib.suppress(ReleaseError):
+        earlier = _stated_sidecar(path)
+        changed = _changed_part(path, earlier)
     if sidecar and beside not in files:
-        if "table" not in earlier.digests:
+        if changed is not None or "table" not in earlier.digests:
             raise ReleaseError(
                 f"{beside}: the sidecar of an earlier release is in the way; remove it, "
                 "or give the release another name"
             )
         stale.append(beside)
     if os.path.lexists(second):
-        with contextlib.suppress(ReleaseError):  # a run that was stopped may have put these two in place, not the table
-            stated = _stated_sidecar(path)
-            earlier = earlier if _changed_part(path, stated) == second else stated
-        known = "sensitive_table" in earlier.digests and earlier.sensitive_table == second.name
-        if not known and not _stopped_while_placing(path, second):
+        if changed == second or "sensitive_table" not in earlier.digests or earlier.sensitive_table != second.name:
             raise ReleaseError(
                 f"{second}: is in the way: its name is that of a part of {path.name}, and nothing says that it was "
                 "one; move it, or give the release another name"
             )
         stale += [second] if second not in files else []
     return dict.fromkeys(stale)
-
-
-def _stopped_while_placing(path: Path, second: Path) -> bool:
-    """Whether a killed run left a second table beside another sidecar: what it kept or drafted binds the two."""
-    left = list(path.parent.glob(".unveil-*.tmp"))
-    for file in (path.with_suffix(".toml"), *left):
-        with contextlib.suppress(ReleaseError, ValidationError, OSError):
-            if file.stat().st_size < MOST_OF_A_SIDECAR:
-                sidecar = Sidecar.model_validate(read_toml(file, ReleaseError))
-                wanted = sidecar.digests.get("sensitive_table") if sidecar.sensitive_table == second.name else None
-                if wanted and any(_file_digest(f, f.stat().st_mtime_ns) == wanted for f in (second, *left)):
-                    return True
-    return False
 
 
 def _changed_part(path: Path, sidecar: Sidecar) -> Path | None:

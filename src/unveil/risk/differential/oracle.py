@@ -6,9 +6,8 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from unveil.engine import Engine
 from unveil.errors import ReleaseError, Stopped, UsageError, shown
 from unveil.formats.output import csv_bytes
 from unveil.formats.releases import read_release
+from unveil.temporary import own_folder
 
 __all__ = ["Oracle"]
 
@@ -62,7 +62,7 @@ class Oracle:
 
     def sanitize(self, table: Table, rows: NDArray[np.int64], engine: Engine) -> Release:
         """Write the rows, run the command, read what it wrote."""
-        with _own_folder() as folder:
+        with own_folder() as folder:
             given, made = folder / "input.csv", folder / "output.csv"
             given.write_bytes(self._text(table, rows))
             words = [w.replace("{input}", str(given)).replace("{output}", str(made)) for w in self._words()]
@@ -132,13 +132,3 @@ class Oracle:
                 # The last line is the message; what comes before it is mostly a trace.
                 words_of = f": {shown(said[-1], MOST_TEXT)}" if said else ""
                 raise ReleaseError(f"the command ended with exit code {process.returncode}{words_of}")
-
-
-@contextlib.contextmanager
-def _own_folder() -> Iterator[Path]:
-    """A folder that only its owner can read, gone afterwards whatever happens."""
-    folder = Path(tempfile.mkdtemp(prefix="unveil-oracle-"))  # mode 0700
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
