@@ -8,7 +8,8 @@ import numpy as np
 from unveil.audit.case import Case
 from unveil.audit.remarks import count_words
 from unveil.data.attribute import Role
-from unveil.risk.perturbation import PerturbedColumn, ReleaseReading, read_perturbed, read_unpaired
+from unveil.errors import NotApplicable
+from unveil.risk.perturbation import PerturbedColumn, ReleaseReading, outside, read_perturbed, read_unpaired
 
 __all__ = ["case_as_read", "perturbed_remarks"]
 
@@ -36,10 +37,10 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
         assignments.pop(name, None)
         if reading.assignment is not None:
             assignments[name] = reading.assignment
-    elif name in assignments and not reading.release.perturbed and reading.group is not None:
+    elif name in assignments and reading.group is not None:
         told = np.asarray(assignments.pop(name))
-        if (told >= 0).all():
-            assignments[name] = reading.group[told]
+        if reading.release.perturbed or (told >= 0).all():
+            assignments[name] = np.where(told >= 0, reading.group[told], -1)
     releases = {**case.releases, name: reading.release}
     read = replace(
         case,
@@ -62,15 +63,17 @@ def _fits(reading: ReleaseReading, case: Case, name: str) -> bool:
     table = reading.as_read(table)
     there = np.flatnonzero(told >= 0)
     number = told[there] if reading.group is None else reading.group[told[there]]
-    block = release.blocks[0]
-    entry = block.start[number]  # rows of a group share these cells
     held = {a.name: i for i, a in enumerate(table.attributes)}
     read = {column.attribute for column in reading.columns if column.words}
-    return all(
-        bool(release.regions[i].holds(block.region(i)[entry], table.columns[held[a.name]][there]).all())
+    asked = [
+        (i, table.columns[held[a.name]][there])
         for i, a in enumerate(release.attributes)
         if a.role is Role.QUASI_IDENTIFIER and a.name in held and (a.name in read or not release.perturbed)
-    )
+    ]
+    try:
+        return not any(outside(release, i, true, number) for i, true in asked)
+    except NotApplicable:
+        return True
 
 
 def perturbed_remarks(case: Case, name: str, columns: Sequence[PerturbedColumn]) -> tuple[str, ...]:

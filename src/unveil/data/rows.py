@@ -24,7 +24,9 @@ __all__ = [
     "release_of_rows",
     "rows_of",
     "shown_numbers",
+    "shown_region",
     "single_values",
+    "stand_ins",
 ]
 
 SUPPRESSED = -1  # a cell of codes that is not published
@@ -170,6 +172,34 @@ def shown_numbers(attribute: Attribute, column: NDArray[np.float64]) -> tuple[At
     code = np.full(len(column), len(numbers) if attribute.missing else SUPPRESSED, dtype=np.int64)
     code[~absent] = number
     return made, code
+
+
+def shown_region(
+    attribute: Attribute, regions: Regions, cell: NDArray[np.int64]
+) -> tuple[Attribute, Regions, NDArray[np.int64]]:
+    """A column of cells that need not hold the truth: attribute, regions and cells of one value each, or `*`.
+
+    What a false cell says of true values is not what it holds: only which cell it is counts. A band of numbers or
+    dates is told by its middle, a set by one of its values.
+    """
+    code = stand_ins(regions, cell)
+    if attribute.kind.measured:
+        attribute, code = shown_numbers(attribute, single_values(attribute, regions, cell))
+    each = np.arange(attribute.codes)  # the last region: a cell that is not published
+    made = Regions.intervals(attribute.codes, np.append(each, 0), np.append(each, attribute.codes - 1))
+    return attribute, made, np.where(code < 0, attribute.codes, code)
+
+
+def stand_ins(regions: Regions, cell: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(rows,) a value for each cell: its own, or one of its set that stands for no other, if there is one; -1 = `*`."""
+    value = np.where(regions.whole, -1, regions.single())
+    taken = set(value[value >= 0].tolist())
+    for region in np.argsort(regions.sizes, kind="stable").tolist():
+        if value[region] < 0 and not regions.whole[region]:
+            members = regions.members(region).tolist()
+            value[region] = next((code for code in members if code not in taken), members[0])
+            taken.add(int(value[region]))
+    return np.asarray(value[cell])
 
 
 def _codes(attribute: Attribute, column: NDArray[Any]) -> NDArray[np.int64]:

@@ -176,7 +176,7 @@ def _read_attributes(
         notations = named.get(name, named.get("", ()))
         told = schema, known.get(name), source, name
         if name in masked:
-            read[name], one = perturbed_column(*told, str(file), notations)
+            read[name], one = perturbed_column(*told, str(file), notations, widened=name not in sidecar.channel)
             perturbed[index] = replace(one, channel=channel_of(sidecar, one.true, beside))
             continue
         try:

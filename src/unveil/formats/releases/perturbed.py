@@ -1,4 +1,4 @@
-"""Perturbed columns as they are read: single values that need not be in the domain, said to be so or noticed."""
+"""Perturbed columns as they are read: values that need not be in the domain or true, said to be so or noticed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind, Role, position
 from unveil.data.regions import Regions
 from unveil.data.release import Perturbation
-from unveil.data.rows import SUPPRESSED, shown_numbers
+from unveil.data.rows import SUPPRESSED, shown_numbers, shown_region
 from unveil.data.schema import Schema
 from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import shown_values
 from unveil.formats.cells.notations import is_token
-from unveil.formats.releases import ReadAttribute
+from unveil.formats.releases import ReadAttribute, read_attribute
 from unveil.formats.releases.published import Sidecar
 from unveil.formats.tables import Columns
 
@@ -23,12 +23,20 @@ __all__ = ["channel_of", "noticed_column", "perturbed_column"]
 
 
 def perturbed_column(
-    schema: Schema, known: Attribute | None, found: Columns, name: str, file: str, named: tuple[str, ...]
+    schema: Schema,
+    known: Attribute | None,
+    found: Columns,
+    name: str,
+    file: str,
+    named: tuple[str, ...],
+    *,
+    widened: bool,
 ) -> tuple[ReadAttribute, Perturbation]:
-    """A column that is said to be perturbed. A number need not be one of the domain; a category must.
+    """A column that is said to be perturbed. A number need not be one of the domain; a category must, or be a set.
 
     `*` is a suppressed cell, and so is `NA` if it is neither a value nor a token for missing. `named`: "suppressed"
-    says that tokens and empty cells are, too.
+    says that tokens and empty cells are, too. `widened`: bands and sets may have been perturbed, not only values; what
+    they hold need not be true then, and which of them is shown is what counts.
     """
     column, attribute = found.columns[name], known
     withheld = "suppressed" in named
@@ -44,11 +52,18 @@ def perturbed_column(
         index = int(np.flatnonzero(wrong)[0])
         row = int(np.flatnonzero(column.text_of_row == index)[0])
         what = "single number or date" if attribute.kind.measured else f"value of the {attribute.source} domain"
-        raise ReleaseError(
+        holds = "single values, bands or sets of them," if widened else "single values where its chances are stated,"
+        wrong_cell = ReleaseError(
             f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is not a {what}; a perturbed column "
-            "holds single values, or * where one is suppressed; of bands or sets that were exchanged do not say that "
-            "they were perturbed: that is noticed beside the original"
+            f"holds {holds} or * where one is suppressed"
         )
+        if not widened:
+            raise wrong_cell
+        try:
+            cells = read_attribute(schema, known, found, name, file, named)
+        except ReleaseError:
+            raise wrong_cell from None
+        return ReadAttribute(*shown_region(cells.attribute, cells.regions, cells.region)), Perturbation(cells.attribute)
     return _read(attribute, values[column.text_of_row], said=True)
 
 

@@ -4,6 +4,7 @@
 `bands` looks for what was done, `reading` gives the release as it has to be read.
 """
 
+from unveil.risk.perturbation.misfits import outside
 from unveil.risk.perturbation.reading import PerturbedColumn, ReleaseReading, read_perturbed, read_unpaired
 
-__all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
+__all__ = ["PerturbedColumn", "ReleaseReading", "outside", "read_perturbed", "read_unpaired"]

@@ -1,6 +1,7 @@
 """Rows that cannot be true of the people they are about: the pigeonhole principle, column by column."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +10,12 @@ from unveil.attackers.posterior.fits import block_fits
 from unveil.data.attribute import Role
 from unveil.data.belief import Known, Targets
 from unveil.data.release import Block, BlockRows, Release, build_release, example_rows, row_numbers
+from unveil.errors import NotApplicable
 
-__all__ = ["Cells", "blamed", "contradicted", "misfits", "shown_cells"]
+__all__ = ["Cells", "blamed", "contradicted", "misfits", "outside", "shown_cells"]
 
 FEW = 0.5  # of a column's cells are wide, at most, if it shows single values
+MOST_PAIRS = 20_000_000  # of a cell of a group and a value that its people have
 TOLERATED = 0.01  # of the rows: a few corrections of the data are not a perturbed column
 
 Cells = tuple[Release, NDArray[np.int64], NDArray[np.int64]]
@@ -74,53 +77,89 @@ def contradicted(
 ) -> dict[int, int]:
     """Per attribute the rows that cannot be true of whoever is said to be in their group.
 
-    Single values beyond those that the people of the group have; and people who do not fit the one cell that their
-    group shows. Empty if whose row is whose is not to be believed: no quasi-identifier that tells something fits.
+    Rows of a cell beyond the people of the group who fit it. Empty if whose row is whose is not to be believed: no
+    quasi-identifier that tells something fits.
     """
     told = group >= 0
     at = np.asarray(group, dtype=np.int64)[told]
     absent = np.maximum(release.sizes - np.bincount(at, minlength=release.groups), 0)
     found, fits = {}, False
     for index, true in people.items():
-        block, regions, own = release.block_of(index), release.regions[index], true[told].astype(np.int64)
-        region, codes = block.region(index).astype(np.int64), release.attributes[index].codes
-        single = regions.single()[region].astype(np.int64)
-        there = single >= 0
-        key = np.concatenate([block.group[there].astype(np.int64) * codes + single[there], at * codes + own])
-        pair, number = np.unique(key, return_inverse=True)
-        shown = np.bincount(number[: there.sum()], block.count[there], len(pair))
-        held = np.bincount(number[there.sum() :], minlength=len(pair))
-        beyond = np.bincount(pair // codes, np.maximum(shown - held, 0), release.groups)
-        rows = np.maximum(beyond - absent, 0).sum()
-        first = block.start[:-1]
-        alike = np.ones(release.groups, dtype=bool)
-        np.logical_and.at(alike, block.group, region == region[first[block.group]])
-        mine = alike[at] & ~there[first[at]]
-        outside = (~regions.holds(region[first[at[mine]]], own[mine])).sum()
-        found[index] = int(rows + outside)
-        tells = release.attributes[index].role is Role.QUASI_IDENTIFIER and not regions.whole[region].all()
+        shown = _of_groups(release, index, true[told], at)
+        whole = release.regions[index].whole[shown.region] & (release.regions[index].sizes[shown.region] > 1)
+        fitting = np.bincount(shown.fit, shown.times[shown.fitting], len(shown.region))
+        beyond = np.where(whole, 0, np.maximum(shown.rows - fitting, 0))
+        beyond = np.bincount(shown.group, beyond, release.groups)
+        found[index] = int(np.maximum(beyond - absent, 0).sum())
+        tells = release.attributes[index].role is Role.QUASI_IDENTIFIER and not whole.all()
         fits |= tells and found[index] <= tolerated(release.rows, len(true))
     return found if fits else {}
 
 
+def outside(release: Release, index: int, true: NDArray[np.integer], group: NDArray[np.integer]) -> int:
+    """People of whom no cell of their group holds the value."""
+    shown = _of_groups(release, index, true, np.asarray(group, dtype=np.int64))
+    there = np.zeros(len(shown.times), dtype=bool)
+    there[shown.fitting] = True
+    return int(shown.times[~there].sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InGroups:
+    """What each group shows of one attribute, and who of its people fits which of these cells."""
+
+    group: NDArray[np.int64]  # (cells,)
+    region: NDArray[np.int64]  # (cells,)
+    rows: NDArray[np.int64]  # (cells,)
+    times: NDArray[np.int64]  # (kinds,) people of a group who have the same value
+    fit: NDArray[np.int64]  # (fits,) a cell, and beside it
+    fitting: NDArray[np.int64]  # (fits,) a kind whose value it holds
+
+
+def _of_groups(release: Release, index: int, true: NDArray[np.integer], group: NDArray[np.int64]) -> _InGroups:
+    block, regions, codes = release.block_of(index), release.regions[index], release.attributes[index].codes
+    cell, number = np.unique(block.group * len(regions) + block.region(index), return_inverse=True)
+    rows = np.bincount(number.ravel(), block.count).astype(np.int64)
+    own, times = np.unique(group * codes + true.astype(np.int64), return_counts=True)
+    of_cell, of_kind = cell // len(regions), own // codes
+    first, last = (np.searchsorted(of_cell, of_kind, side=side) for side in ("left", "right"))
+    pairs = last - first
+    if pairs.sum() > MOST_PAIRS:
+        raise NotApplicable("too many people fit too many cells")
+    kind = np.repeat(np.arange(len(own)), pairs)
+    at = np.repeat(first - (np.cumsum(pairs) - pairs), pairs) + np.arange(pairs.sum())
+    held = regions.holds(cell[at] % len(regions), own[kind] % codes)
+    return _InGroups(of_cell, cell % len(regions), rows, times, at[held], kind[held])
+
+
 def blamed(
-    release: Release,
-    block: Block,
-    people: Mapping[int, NDArray[np.integer]],
-    proved: Mapping[int, int] | None = None,
+    release: Release, people: Mapping[int, NDArray[np.integer]], proved: Mapping[int, int] | None = None
 ) -> dict[int, int]:
     """The attributes that cannot show true values, each with the rows that prove it; none if all can.
+
+    `proved`: rows that `contradicted` found, where whose row is whose is known: no other column is blamed. Otherwise
+    the columns of each block are held against each other: those of different blocks stand in no row together.
+    """
+    allowed = tolerated(int(release.sizes.sum()), len(next(iter(people.values()), ())))
+    found: dict[int, int] = {}
+    for block in release.blocks:
+        kept = [i for i in people if i in block.attributes and not release.regions[i].whole.all()]
+        if proved:
+            found |= {i: proved[i] for i in kept if proved[i] > allowed}
+        elif kept:
+            found |= _blamed_of(release, block, people, kept, allowed)
+    return found
+
+
+def _blamed_of(
+    release: Release, block: Block, people: Mapping[int, NDArray[np.integer]], kept: list[int], allowed: float
+) -> dict[int, int]:
+    """Those of one block.
 
     A column whose own histogram cannot come from the original first; then, while cells and people still do not fit
     each other, the column without which they fit best. Of several without which they fit, one that shows single values:
     wide cells are seldom false; of these the one of fewest values, for what it then no longer tells is least.
-    `proved`: rows that `contradicted` found, where whose row is whose is known: no other column is blamed.
     """
-    kept = [i for i in people if not release.regions[i].whole.all()]
-    rows, persons = int(release.sizes.sum()), len(next(iter(people.values()), ()))
-    allowed = tolerated(rows, persons)
-    if proved:
-        return {i: proved[i] for i in kept if proved[i] > allowed}
     together = misfits(release, block, people, kept)
     if together <= allowed:
         return {}

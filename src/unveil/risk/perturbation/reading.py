@@ -11,7 +11,7 @@ from unveil.data.attribute import Attribute, Kind, Role, canonical
 from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Perturbation, Release, build_release, single_rows
-from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_numbers, single_values
+from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of, shown_region, stand_ins
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Persons, Shown, class_bands, code_bands, nearest_values
@@ -88,7 +88,7 @@ def read_perturbed(
         return ReleaseReading(release)
     try:
         proved = {} if group is None else contradicted(release, {**people, **_secrets(release, table)}, group)
-        wrong = blamed(release, release.block_of(next(iter(people))), people, proved)
+        wrong = blamed(release, people, proved)
         columns = []
         number = np.arange(release.groups)
         for index, rows in wrong.items():
@@ -111,14 +111,15 @@ def read_perturbed(
         return ReleaseReading(release, tuple(columns), number if columns else None)
     changed = {i: Perturbation(a, said=False) for i, a in enumerate(release.attributes) if a.name in unread}
     if len(release.blocks) > 1:
-        return ReleaseReading(replace(release, perturbed=changed), tuple(columns), number)
+        made, new = _hidden(release, changed)
+        return ReleaseReading(made, tuple(columns), new[number])
     told = None if group is None or (group < 0).any() else number[np.asarray(group, dtype=np.int64)]
     made, assignment = _taken_apart(release, changed, table, told)
     return ReleaseReading(made, tuple(columns), None, assignment=assignment)
 
 
 def _comparable(release: Release, table: Table) -> dict[int, NDArray[np.unsignedinteger]]:
-    """(people,) the values of each quasi-identifier that is said to be true; none if several blocks hold them."""
+    """(people,) the values of each quasi-identifier that is said to be true."""
     held = {a.name: i for i, a in enumerate(table.attributes)}
     known = [
         i
@@ -127,23 +128,27 @@ def _comparable(release: Release, table: Table) -> dict[int, NDArray[np.unsigned
         and release.attributes[i].name in held
         and table.attributes[held[release.attributes[i].name]].values == release.attributes[i].values
     ]
-    blocks = [b for b in release.blocks if any(i in known for i in b.attributes)]
-    return {i: table.columns[held[release.attributes[i].name]] for i in known} if len(blocks) == 1 else {}
+    return {i: table.columns[held[release.attributes[i].name]] for i in known}
 
 
-def _standing_for(regions: Regions, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(rows,) a value for each cell, -1 = `*`: its own, or one of its set that stands for no other where there is one.
+def _as_shown(
+    release: Release, changed: Mapping[int, Perturbation]
+) -> tuple[list[Attribute], list[Regions], dict[int, NDArray[np.int64]]]:
+    """Attributes, their regions and (entries of its block,) cells where these columns show what only they say."""
+    attributes, regions = list(release.attributes), list(release.regions)
+    cells = {i: b.region(i).astype(np.int64) for b in release.blocks for i in b.attributes}
+    for index in changed:
+        attributes[index], regions[index], cells[index] = shown_region(attributes[index], regions[index], cells[index])
+    return attributes, regions, cells
 
-    What a false set says of true values is not what it holds: only which set it is counts.
-    """
-    value = np.where(regions.whole, -1, regions.single())
-    taken = set(value[value >= 0].tolist())
-    for region in np.argsort(regions.sizes, kind="stable").tolist():
-        if value[region] < 0 and not regions.whole[region]:
-            members = regions.members(region).tolist()
-            value[region] = next((code for code in members if code not in taken), members[0])
-            taken.add(int(value[region]))
-    return np.asarray(value[cell])
+
+def _hidden(release: Release, changed: Mapping[int, Perturbation]) -> tuple[Release, NDArray[np.int64]]:
+    """The same in its groups, with more perturbed columns, and the new number of each group."""
+    attributes, regions, cells = _as_shown(release, changed)
+    parts = [BlockRows(b.attributes, b.group, tuple(cells[i] for i in b.attributes), b.count) for b in release.blocks]
+    made, number = build_release(attributes, regions, parts, {**release.perturbed, **changed}, release.method)
+    labels = tuple(release.labels[i] for i in np.argsort(number).tolist()) if release.labels else ()
+    return replace(made, labels=labels), number
 
 
 def _taken_apart(
@@ -155,19 +160,8 @@ def _taken_apart(
     """
     block = release.blocks[0]
     entry = np.repeat(np.arange(len(block.cell)), block.count)
-    cells = {i: block.region(i).astype(np.int64)[entry] for i in block.attributes}
-    attributes, regions, columns = list(release.attributes), list(release.regions), []
-    for index in range(len(attributes)):
-        if index in changed:
-            code = _standing_for(regions[index], cells[index])
-            if attributes[index].kind.measured:
-                shown = single_values(attributes[index], regions[index], cells[index])
-                attributes[index], code = shown_numbers(attributes[index], shown)
-            each = np.arange(attributes[index].codes)
-            regions[index] = Regions.intervals(len(each), np.append(each, 0), np.append(each, len(each) - 1))
-            columns.append(np.where(code < 0, len(each), code))
-        else:
-            columns.append(cells[index])
+    attributes, regions, cells = _as_shown(release, changed)
+    columns = [cells[index][entry] for index in range(len(attributes))]
     made = single_rows(attributes, regions, columns, changed, release.method)
     sizes = np.bincount(block.group[entry], minlength=release.groups)
     if group is None or not np.array_equal(np.bincount(group, minlength=release.groups), sizes):
@@ -176,7 +170,7 @@ def _taken_apart(
     mine, theirs = [], []
     for index, attribute in enumerate(release.attributes):
         if index not in changed and attribute.name in held and attribute.role is not Role.QUASI_IDENTIFIER:
-            mine.append(release.regions[index].single()[cells[index]])
+            mine.append(release.regions[index].single()[columns[index]])
             theirs.append(table.columns[held[attribute.name]].astype(np.int64))
     assignment = np.empty(table.rows, dtype=np.int64)
     assignment[np.lexsort([*theirs, group])] = np.lexsort([*mine, block.group[entry]])
@@ -229,7 +223,7 @@ def _read(
     `ways`: of reading it, the first that explains who has what.
     """
     block = release.block_of(index)
-    rest = [i for i in people if i not in wrong]
+    rest = [i for i in people if i not in wrong and i in block.attributes]
     try:
         shown, single, entry = _shown(release, block, index, rest, people)
     except NotApplicable:  # too many cells to compare
@@ -351,7 +345,7 @@ def _as_bands(some: PublishedRows, table: Table, ranked: frozenset[int]) -> Rele
     people = {i: table.columns[held[release.attributes[i].name]] for i in release.with_role(Role.QUASI_IDENTIFIER)}
     wrong, columns = set(some.masked), []
     try:
-        told = set(blamed(release, release.blocks[0], people)) <= wrong
+        told = set(blamed(release, people)) <= wrong
         allowed = tolerated(some.rows, table.rows)
         strange = {column.attribute: column.rows for column in _noticed(given)}
         for index in some.masked:
@@ -427,7 +421,7 @@ def _also(masked: PublishedRows, more: set[int]) -> PublishedRows:
     columns = list(masked.columns)
     for i in more & set(masked.wide):
         if not masked.attributes[i].kind.measured:
-            columns[i] = _standing_for(*masked.wide[i])
+            columns[i] = stand_ins(*masked.wide[i])
     wide = {i: cells for i, cells in masked.wide.items() if i not in more}
     seen = tuple(sorted({*masked.masked, *more}))
     return replace(masked, columns=tuple(columns), masked=seen, noticed=masked.noticed | more, wide=wide)
@@ -436,8 +430,10 @@ def _also(masked: PublishedRows, more: set[int]) -> PublishedRows:
 def _read_hidden(release: Release, table: Table) -> ReleaseReading:
     """The same where links are hidden beside perturbed columns."""
     beside = _beside_each_other(release, table)
-    perturbed = {**release.perturbed, **{i: Perturbation(release.attributes[i], said=False) for i in beside}}
-    return ReleaseReading(replace(release, perturbed=perturbed), (*_noticed(release), *beside.values()))
+    if not beside:
+        return ReleaseReading(release, tuple(_noticed(release)))
+    made, number = _hidden(release, {i: Perturbation(release.attributes[i], said=False) for i in beside})
+    return ReleaseReading(made, (*_noticed(release), *beside.values()), number)
 
 
 def _beside_each_other(release: Release, table: Table) -> dict[int, PerturbedColumn]:
@@ -446,7 +442,7 @@ def _beside_each_other(release: Release, table: Table) -> dict[int, PerturbedCol
     if not people:
         return {}
     try:
-        wrong = blamed(release, release.block_of(next(iter(people))), people)
+        wrong = blamed(release, people)
         name = {a.name: i for i, a in enumerate(release.attributes)}
         found = [PerturbedColumn(release.attributes[i].name, rows) for i, rows in wrong.items()]
         found += _unbelievable(release, table, {i: codes for i, codes in people.items() if i not in wrong})

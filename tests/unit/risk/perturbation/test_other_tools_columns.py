@@ -7,18 +7,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from one_round import run_audit
+from one_round import run_attack, run_audit
 from small import QI, SENSITIVE, made_schema
 from thorough import chosen
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import Audit
 from unveil.audit.case import Case
 from unveil.audit.perturbed import case_as_read
+from unveil.data.attribute import Role
 from unveil.data.release import Release
+from unveil.data.rows import rows_of
 from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.errors import UsageError
+from unveil.errors import ReleaseError, UsageError
 from unveil.formats.releases import read_release_rows
+from unveil.formats.releases.published import Sidecar
+from unveil.risk.perturbation.channels import with_channels
 
 SCHEMA = made_schema(
     {
@@ -332,3 +337,65 @@ def test_a_wrong_assignment_is_not_taken_for_perturbed_columns() -> None:
     assert case_as_read(Case(releases={"r": release}, original=TABLE, assignments={"r": wrong}), "r")[1] == ()
     with pytest.raises(UsageError, match="does not fit its group"):
         audited(release, wrong)
+
+
+# --------------------------------------------------------------------------------------------------------- hidden links
+
+ANATOMY = ("age", "pay", "day", "sex", "town"), ("ill",)
+SLICED = ("age", "ill"), ("pay", "day", "sex", "town")
+HIDDEN_LINKS = {
+    "bands, Anatomy": ("PRAM of bands", ANATOMY, {"age"}),
+    "sets, Anatomy": ("PRAM of sets", ANATOMY, {"town"}),
+    "bands, slicing": ("PRAM of bands", SLICED, {"age"}),
+    "sets, slicing": ("PRAM of sets", SLICED, {"town"}),
+}
+
+
+def hidden(changed: Columns, blocks: tuple[tuple[str, ...], ...]) -> tuple[Release, np.ndarray]:
+    """The same four by four, in an order that tells nothing; and the group of each of the people."""
+    group = np.argsort(np.random.default_rng(1).permutation(N)) // 4
+    frame = pl.DataFrame({"class": [f"{g:03d}" for g in group], **text({**PEOPLE, **changed})})
+    sidecar = Sidecar(group="class", blocks=blocks)
+    return read_release_rows(frame, SCHEMA, attributes=TABLE.attributes, sidecar=sidecar)
+
+
+def learned(case: Case) -> float:
+    """What somebody believes of each true illness, as logarithms, who learns from a release as it has to be read."""
+    release = with_channels(case.releases["r"], TABLE, case.assignments.get("r"))[0]
+    asked = release.with_role(Role.SENSITIVE)[0]
+    found = run_attack(release, targets_of_table(TABLE, release, asked), {}, left_out=False).learner
+    truth = TABLE.columns[TABLE.index("ill")]
+    return float(np.log(np.maximum(found.probability[np.arange(N), truth], 1e-9)).mean())
+
+
+@pytest.mark.parametrize("name", chosen([*HIDDEN_LINKS], ["bands, Anatomy"]))
+def test_false_bands_and_sets_are_not_taken_for_withheld_where_links_are_hidden(name: str) -> None:
+    which, blocks, changed = HIDDEN_LINKS[name]
+    shown, honest, _ = MIXTURES[which]
+    release, group = hidden(shown, blocks)
+    given = Case(releases={"r": release}, original=TABLE)
+    least = learned(Case(releases={"r": hidden(honest, blocks)[0]}, original=TABLE))
+    paired, columns = case_as_read(replace(given, assignments={"r": group}), "r")
+    assert {column.attribute: column.paired for column in columns} == dict.fromkeys(changed, True)
+    assert learned(paired) >= least - 0.005
+    unpaired, columns = case_as_read(given, "r")
+    if name != "sets, slicing":  # which are exchanged among people of both sexes: nothing proves it
+        assert [(column.words, column.paired) for column in columns] == [("", False)]
+        assert learned(unpaired) >= least - 0.005
+
+
+@pytest.mark.parametrize("name", ["PRAM of bands", "PRAM of sets"])
+def test_bands_and_sets_that_are_said_to_be_perturbed_are_read_as_those_that_are_noticed(name: str) -> None:
+    shown, _, (changed,) = MIXTURES[name]
+    case = Case(releases={"r": read(shown)[0]}, original=TABLE)
+    noticed = rows_of(case_as_read(case, "r")[0].releases["r"])
+    sidecar, chances = Sidecar(masked=(changed,)), Sidecar(masked=(changed,), channel={changed: ((1.0,),)})
+    frame = pl.DataFrame(text({**PEOPLE, **shown}))
+    said = read_release_rows(frame, SCHEMA, attributes=TABLE.attributes, sidecar=sidecar)[0]
+    stated = rows_of(case_as_read(replace(case, releases={"r": said}), "r")[0].releases["r"])
+    assert (stated.masked, stated.wide.keys(), stated.noticed) == (noticed.masked, noticed.wide.keys(), frozenset())
+    place = stated.masked[0]
+    assert stated.attributes[place].name == changed
+    assert np.array_equal(*(np.sort(rows.columns[place]) for rows in (stated, noticed)))
+    with pytest.raises(ReleaseError, match="holds single values where its chances are stated"):
+        read_release_rows(frame, SCHEMA, attributes=TABLE.attributes, sidecar=chances)
