@@ -21,8 +21,8 @@ __all__ = ["DEMO", "compile_kernels", "kernel_modules"]
 # What `unveil demo` calls, directly or through another kernel; any other kernel is compiled at its first use.
 DEMO = (
     "anatomy", "assignment", "boosting", "boxes", "cell_weights", "closed_forms", "composition",
-    "expected", "gibbs", "incidence", "linkage", "matching", "matching_groups", "partition", "random",
-    "repeated_groups", "shares", "shifts", "supersets", "tempering", "used_counts", "wide_cells",
+    "expected", "gibbs", "incidence", "linkage", "matching", "matching_groups", "numbering", "partition",
+    "random", "repeated_groups", "shares", "shifts", "supersets", "tempering", "used_counts", "wide_cells",
 )  # fmt: skip
 MOST_PROCESSES = 4  # kernels that several modules call are compiled by each: more would do little else
 

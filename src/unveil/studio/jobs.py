@@ -153,9 +153,8 @@ class Jobs:
         running = [job.id for job in self.all() if job.state == "running"]
         for id in running:
             self.stop(id)
-        for child in self._children.values():  # one that has written its last word may still be leaving
-            with suppress(subprocess.TimeoutExpired):
-                child.wait(PATIENCE)
+        for number in self._children:
+            self._reap(number)
         return len(running)
 
     # ---------------------------------------------------------------------------------------------------------- inside
@@ -171,6 +170,7 @@ class Jobs:
         for name in ("ended.json", "progress.json"):
             (home / name).unlink(missing_ok=True)
         self._ended.pop(number, None)
+        self._reap(number)
         with (home / "log").open("ab") as log:
             child = subprocess.Popen(
                 [sys.executable, "-m", "unveil.studio.worker", str(home)],
@@ -183,6 +183,12 @@ class Jobs:
         self._children[number] = child
         (home / "process.json").write_text(json.dumps({"pid": child.pid, "born": _born(child.pid)}), "utf-8")
         return self.one(number)
+
+    def _reap(self, number: str) -> None:
+        """Wait for the process of a job that has ended: one that has written its last word may still be leaving."""
+        if (child := self._children.get(number)) is not None:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(PATIENCE)
 
     def _alive(self, number: str) -> int | None:
         """The process of a job, if it is there and no other one that got its number."""
