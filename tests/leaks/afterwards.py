@@ -260,7 +260,7 @@ def classes_gathered_in_random_order(draw: random.Random) -> Fields:
     d = census(draw, 2_400)
     release = d.release()
     keys = list(zip(*(release[n] for n in d.shown), strict=True))
-    place = {k: draw.random() for k in set(keys)}
+    place = {k: draw.random() for k in sorted(set(keys))}
     order = sorted(range(d.people), key=lambda i: place[keys[i]])
     return _safe(d, release=_rows(release, order))
 
