@@ -387,7 +387,10 @@ def flats_that_share_a_faith(draw: random.Random) -> Fields:
     """Rooms, storey and year of the house are insensitive; together they are one family's, which has one faith."""
     d = census(draw, 3_000)
     home = [i // 6 for i in d.all]
-    kinds = {h: (str(draw.randrange(1, 9)), str(draw.randrange(9)), str(1950 + draw.randrange(12))) for h in sorted(set(home))}
+    kinds = {
+        h: (str(draw.randrange(1, 9)), str(draw.randrange(9)), str(1950 + draw.randrange(12)))
+        for h in sorted(set(home))
+    }
     faith = {h: draw.choice(FAITHS) for h in sorted(set(home))}
     told = [faith[h] for h in home]
     rooms, storey, built = ([kinds[h][j] for h in home] for j in range(3))

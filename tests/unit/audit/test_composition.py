@@ -241,6 +241,7 @@ def test_several_earlier_releases_and_the_fewest_that_expose(pair):
     assert value_of(found, "releases_needed") == 1
 
 
+@pytest.mark.thorough
 def test_two_dozen_earlier_releases_and_the_one_that_exposes(pair):
     """Coarser zips, each of which tells nothing, and at last the one that does: too many to try every set."""
     table, old, _, planted = pair

@@ -144,6 +144,7 @@ def test_a_prior_checks_its_kernels() -> None:
         Prior(alpha, beta, {1: np.eye(3)})
 
 
+@pytest.mark.thorough
 def test_beliefs_say_what_is_tied(released: tuple[Release, object]) -> None:  # noqa: F811
     release, table = released
     targets = targets_of_table(table, release, 2)  # type: ignore[arg-type]

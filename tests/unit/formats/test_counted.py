@@ -104,6 +104,7 @@ def test_a_sample_of_texts_depends_on_no_part_and_counts_all_their_rows(texts: l
     assert {min(texts), max(texts), str(min(map(int, texts))), str(max(map(int, texts)))} <= set(found.texts)
 
 
+@pytest.mark.thorough
 def test_a_sample_tells_how_many_texts_there_are_and_keeps_marks_and_ends() -> None:
     """Of 40,000 incomes 2,000 are held: the draft has the true ends, and counts within a twentieth."""
     draw = np.random.default_rng(5)

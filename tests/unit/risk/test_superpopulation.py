@@ -53,6 +53,7 @@ def test_a_whole_population_and_nobody_alone() -> None:
         assert estimator(sizes(0.1, of2=3, of5=4)) == 0
 
 
+@pytest.mark.thorough
 def test_pitman_finds_the_uniques_of_its_own_populations() -> None:
     held = near = 0
     for seed in range(8):
