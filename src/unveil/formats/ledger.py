@@ -1,9 +1,9 @@
 """The ledger: a folder of what has been published about a population. Copies of releases and schemas, no originals."""
 
 import hashlib
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import date as calendar_date
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ from unveil.data.schema import read_schema
 from unveil.data.toml import read_toml
 from unveil.errors import OutputError, UnveilError, UsageError, shown
 from unveil.formats.output import write_whole
+from unveil.formats.output.sets import alone_in
 from unveil.formats.paths import is_many, is_project
 from unveil.formats.releases import read_release
 from unveil.formats.releases.published import read_sidecar
@@ -98,22 +99,6 @@ def _hash(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else adds to the ledger meanwhile; an entry that two runs add at once would be lost."""
-    try:
-        import fcntl
-    except ImportError:  # where folders cannot be locked
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
 def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> LedgerEntry:
     """Copy a release and its schema into a ledger, which is begun if there is none. Files are 0600, folders 0700.
 
@@ -130,7 +115,7 @@ def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> 
     read_release(release, declared)
     _entry("", release, schema, "", said)  # what is said wrongly is refused before a folder is made
     _make_private(folder, folder)
-    with _alone(folder):
+    with alone_in([folder], patience=math.inf):  # an entry that two runs add at once would be lost
         return _add(folder, release, schema, said)
 
 

@@ -19,7 +19,7 @@ from unveil.data.release import Release
 from unveil.errors import OutputError, ReleaseError
 from unveil.formats import output
 from unveil.formats.output import Content, content_bytes, write_whole
-from unveil.formats.output.sets import alone_in, settle
+from unveil.formats.output.sets import PATIENCE, alone_in, settle
 from unveil.formats.releases import read_release, release_files, write_release
 
 SCHEMA = made_schema(
@@ -244,3 +244,11 @@ def test_all_or_nothing_where_one_file_goes(tmp_path: Path, failing: int, monkey
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == old
     assert write_whole({tmp_path / "a": None, tmp_path / "b": b"new", tmp_path / "x": None}) == [tmp_path / "b"]
     assert names(tmp_path) == ["b", "c"]
+
+
+def test_who_is_alone_in_a_folder_does_not_wait_for_itself(tmp_path: Path) -> None:
+    """As the ledger, whose own writes would wait for it."""
+    began = time.monotonic()
+    with alone_in([tmp_path]):
+        write_whole({tmp_path / "a": b"1", tmp_path / "b": b"2"})
+    assert time.monotonic() - began < PATIENCE / 2

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -50,13 +51,19 @@ def note(handle: int, entries: Iterable[Entry]) -> None:
         os.fsync(handle)
 
 
+# Folders that a process, and in it a thread, is alone in; one that was forked is not.
+_held: ContextVar[frozenset[tuple[int, Path]]] = ContextVar("_held", default=frozenset())
+
+
 @contextlib.contextmanager
-def alone_in(folders: Iterable[Path]) -> Iterator[None]:
-    """While a set is put in place, nobody puts another one there."""
+def alone_in(folders: Iterable[Path], patience: float = PATIENCE) -> Iterator[None]:
+    """While a set is put in place, nobody puts another one there. Who is alone in a folder already does not wait."""
     handles = []
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + patience
+    wanted = {(os.getpid(), folder.resolve()) for folder in folders} - _held.get()
+    before = _held.set(_held.get() | wanted)
     try:
-        for folder in sorted(folders) if fcntl is not None else ():
+        for _, folder in sorted(wanted) if fcntl is not None else ():
             with contextlib.suppress(OSError):  # a file system without locks
                 handles.append(os.open(folder, os.O_RDONLY))
                 while True:
@@ -69,6 +76,7 @@ def alone_in(folders: Iterable[Path]) -> Iterator[None]:
                         time.sleep(0.01)
         yield
     finally:
+        _held.reset(before)
         for handle in handles:
             os.close(handle)
 
